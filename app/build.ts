@@ -12,7 +12,7 @@ import type { Telemetry } from '../infra/telemetry/start.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
-import { networkOf } from '../infra/network.ts'
+import { networkOf } from '../services/users/client-network.ts'
 import { allowOrigins } from './http/cors.ts'
 import { serveConsole } from './http/console.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
@@ -172,7 +172,7 @@ async function acceptWaitingConnections(server: FastifyInstance['server']): Prom
 }
 
 /**
- * When the server does not listen any more, each response closes its connection: the next request goes to
+ * When the server no longer listens, each response closes its connection: the next request goes to
  * another server. Not before, because a proxy without health checks would then open a connection for each
  * request, and some would wait in the queue of the listening socket at its end.
  */

@@ -2,7 +2,7 @@
 // can read. A log would keep it for good, and others read logs.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from '../infra/private-file.ts'
+import { writePrivateFile } from '../infra/encryption/private-file.ts'
 
 /** Where the first key is: to be shown on the terminal, or in a file. */
 export type FirstKey = { secret: string } | { file: string }
@@ -29,7 +29,7 @@ export function firstKeyMessage(file: string): string {
   return `Your API key is in the file ${file}. Delete the file when you have the key.`
 }
 
-/** What the operator reads about the first key and a first request. */
+/** The lines for the operator about the first key and a first request. */
 export function firstKeyLines(
   firstKey: FirstKey,
   url: string,

@@ -14,7 +14,7 @@ export interface RenderedResponse {
   text: string | null
 }
 
-/** What a handler returns. */
+/** The return value of a handler. */
 export interface HandlerAnswer {
   status: number
   body?: any

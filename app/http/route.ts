@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
-import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
+import type { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -27,7 +27,7 @@ import { nameReference } from './references.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
 import { SseStream } from './sse.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 import { countUpload, readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
@@ -42,7 +42,7 @@ export interface EdgeContext {
   /** How many requests of a user run at once. */
   turns: FairSemaphore
   publicUrl: () => string
-  /** The URL at which clients reach the files of users: FILES_URL, or the same. */
+  /** The URL at which clients reach the files of users: FILES_URL, or `publicUrl`. */
   filesUrl: () => string
   /** The open event streams. */
   streams: Set<SseStream>
@@ -200,8 +200,8 @@ class OperationCall {
   }
 
   /**
-   * The same with lists of the read replica. After any error the database answers: the replica may have gone,
-   * or lack what the request names.
+   * Responds with lists of the read replica. After any error the database answers: the replica may be away,
+   * or lack the rows that the request names.
    */
   async respondFromReplica(db: Db, replica: SqlClient): Promise<RenderedResponse> {
     try {
@@ -217,15 +217,16 @@ class OperationCall {
     return await staticContent(text!, { 'cache-control': 'no-cache', ...headers })
   }
 
-  /** The same, once per Idempotency-Key. */
+  /** Responds once per Idempotency-Key. */
   async respondOnce(db: Db): Promise<RenderedResponse> {
     const { response } = await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
     return response
   }
 
   /**
-   * The same for a body that is still arriving: no transaction waits for it. The handler reads the body
-   * first, and the key is looked up in the one transaction in which the handler then makes its changes.
+   * Responds once per Idempotency-Key to a body that is still arriving: no transaction waits for it. The
+   * handler reads the body first, and the key is looked up in the one transaction in which the handler then
+   * makes its changes.
    */
   async respondOnceStreamed(db: Db): Promise<RenderedResponse> {
     const request = this.#idempotentRequest()

@@ -72,7 +72,7 @@ export interface paths {
         put?: never;
         /**
          * Refresh a session
-         * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+         * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
          */
         post: operations["refreshSession"];
         delete?: never;
@@ -190,7 +190,7 @@ export interface paths {
             query?: {
                 /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
                 redirect_to?: string;
-                /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+                /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that an attacker cannot sign your user in to another account. */
                 challenge?: string;
             };
             header?: never;
@@ -224,7 +224,7 @@ export interface paths {
                 iss?: string;
                 /** Why the provider refuses. */
                 error?: string;
-                /** The same in words. */
+                /** The provider's text for `error`. */
                 error_description?: string;
             };
             header?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Show the page of an invitation
-         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+         * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of another user. No API key required.
          */
         get: operations["showInvitationPage"];
         put?: never;
@@ -901,7 +901,7 @@ export interface paths {
         };
         /**
          * Get the API key of this request
-         * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+         * Returns which key or session this is and what it may call. Every key may call this operation, with any scopes and projects, from its allowed addresses.
          */
         get: operations["getCurrentApiKey"];
         put?: never;
@@ -1336,7 +1336,7 @@ export interface paths {
         put?: never;
         /**
          * Create a service account
-         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+         * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. Its resources count against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
          */
         post: operations["createServiceAccount"];
         delete?: never;
@@ -1521,7 +1521,7 @@ export interface paths {
         put?: never;
         /**
          * Transfer a project
-         * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
+         * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of the new owner (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
          */
         post: operations["transferProject"];
         delete?: never;
@@ -1837,8 +1837,8 @@ export interface paths {
         put?: never;
         /**
          * Create a resumable upload
-         * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the rest to the URL in
-         *     `Location`. An upload of length 0 creates the file immediately.
+         * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the other bytes to the
+         *     URL in `Location`. An upload of length 0 creates the file immediately.
          *
          *     `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
          *     `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
@@ -1846,8 +1846,8 @@ export interface paths {
          *     effect.
          *
          *     The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-         *     the constraint `quota` means that there is not enough space. A user can have only so many unfinished
-         *     uploads; after that, the request returns 403 with the constraint `uploads`.
+         *     the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
+         *     of a user; above it, the request returns 403 with the constraint `uploads`.
          *
          *     If the first bytes are rejected or interrupted, no upload is created, unless the request has an
          *     `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -2119,7 +2119,7 @@ export interface paths {
          *     `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
          *     named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
          *     outside any project; other models search none. `filters` restricts the search to some documents.
-         *     `searched` in the answer tells what was searched.
+         *     `searched` in the answer names what was searched.
          *
          *     Generation stops when the client disconnects; the partial answer is stored with the status
          *     `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
@@ -7764,7 +7764,7 @@ export interface components {
         /** The form for a forgotten password. */
         HelpForm: HelpForm;
         /**
-         * What a one-time token is for.
+         * The purpose of a one-time token.
          * @example link
          * @enum {string}
          */
@@ -7834,7 +7834,7 @@ export interface components {
         Profile: Profile;
         /** The second factor of a user. */
         Totp: Totp;
-        /** What an authenticator app needs. */
+        /** The secret for an authenticator app. */
         TotpSecret: TotpSecret;
         /** The first code of an authenticator app. */
         TotpConfirmation: TotpConfirmation;
@@ -7937,9 +7937,9 @@ export interface components {
         ApiRequest: ApiRequest;
         /** A page of API requests. */
         ApiRequestList: ApiRequestList;
-        /** What a user used on a day. */
+        /** The usage of a user on a day. */
         UsageDay: UsageDay;
-        /** What a user used on the last days. */
+        /** The usage of a user on the last days. */
         UsageReport: UsageReport;
         /**
          * The ID of an API key. It starts with `key_`.
@@ -8079,12 +8079,12 @@ export interface components {
          */
         CustomRoleName: CustomRoleName;
         /**
-         * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+         * The access that a custom role gives in an area: `read` is that of the role `viewer`, `write` that of `editor`, and `admin` that of `admin`.
          * @enum {string}
          */
         AreaAccess: AreaAccess;
         /**
-         * What a custom role allows in each area of a project.
+         * The access that a custom role gives in each area of a project.
          * @example {
          *       "projects": "read",
          *       "storage": "write",
@@ -8098,7 +8098,7 @@ export interface components {
         /** A page of custom roles. */
         CustomRoleList: CustomRoleList;
         /**
-         * What a custom role is to allow in each area of a project.
+         * The access that a custom role is to give in each area of a project.
          * @example {
          *       "projects": "read",
          *       "storage": "write",
@@ -8414,7 +8414,7 @@ export interface components {
         /** Number of tokens used. */
         Usage: Usage;
         /**
-         * What was searched for the answer. `null` if nothing was searched.
+         * The scope of the search for the answer. `null` if nothing was searched.
          * @example {
          *       "knowledge_base_ids": [
          *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
@@ -9584,7 +9584,7 @@ export interface components {
             };
             content?: never;
         };
-        /** HTML page: the invitation does not exist, or is for somebody else. */
+        /** HTML page: the invitation does not exist, or is for another user. */
         NoInvitation: {
             headers: {
                 "X-Request-ID": components["headers"]["RequestID"];
@@ -9771,7 +9771,7 @@ export interface components {
                     usage: Usage;
                     /** The quotes from documents that the answer is based on. Only those that you can read. */
                     citations: Citation[];
-                    /** What was searched for the answer. `null` if nothing was searched. */
+                    /** The scope of the search for the answer. `null` if nothing was searched. */
                     searched: Searched;
                     /**
                      * Why generation failed. `null` unless the status is `failed`.
@@ -9875,7 +9875,7 @@ export interface components {
                     finish_reason: FinishReason | (string & {});
                     /** Number of tokens used. */
                     usage: Usage;
-                    /** What was searched for the answer. `null` if nothing was searched. */
+                    /** The scope of the search for the answer. `null` if nothing was searched. */
                     searched: Searched;
                     /** When generation started. */
                     created_at: Timestamp;
@@ -13195,7 +13195,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** What an authenticator app needs. */
+                    /** The secret for an authenticator app. */
                     "application/json": TotpSecret;
                 };
             };
@@ -13733,7 +13733,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    /** What a user used on the last days. */
+                    /** The usage of a user on the last days. */
                     "application/json": UsageReport;
                 };
             };
@@ -17088,7 +17088,7 @@ export interface operations {
                         usage: Usage;
                         /** The quotes from documents that the answer is based on. Only those that you can read. */
                         citations: Citation[];
-                        /** What was searched for the answer. `null` if nothing was searched. */
+                        /** The scope of the search for the answer. `null` if nothing was searched. */
                         searched: Searched;
                         /**
                          * Why generation failed. `null` unless the status is `failed`.
@@ -17192,7 +17192,7 @@ export interface operations {
                         finish_reason: FinishReason | (string & {});
                         /** Number of tokens used. */
                         usage: Usage;
-                        /** What was searched for the answer. `null` if nothing was searched. */
+                        /** The scope of the search for the answer. `null` if nothing was searched. */
                         searched: Searched;
                         /** When generation started. */
                         created_at: Timestamp;
@@ -19369,7 +19369,7 @@ export interface operations {
                          * @example null
                          */
                         client_request_id: string | null;
-                        /** Who caused the event. `null` for events that are older than this field. */
+                        /** The actor that caused the event. `null` for events that are older than this field. */
                         actor: Actor | null;
                         /** The resource that the event is about, and its previous values. */
                         data: {
@@ -20377,15 +20377,15 @@ export interface PasskeyAssertion {
     clientExtensionResults?: {
         [key: string]: Record<string, never> | boolean;
     };
-    /** What the device signed. */
+    /** The signed answer of the device. */
     response: {
         /**
-         * What the browser tells, as JSON.
+         * The client data of the browser, as JSON.
          * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
          */
         clientDataJSON: DeviceBytes;
         /**
-         * What the device tells.
+         * The authenticator data of the device.
          * @example SZYN5YgOjGh0NBcPZHZg
          */
         authenticatorData: DeviceBytes;
@@ -20576,7 +20576,7 @@ export interface PasskeyCreationOptions {
         /** The id that the device gave the passkey, in base64url. */
         id: CredentialKey;
     }[];
-    /** What the device must be able to do. */
+    /** The requirements for the device. */
     authenticatorSelection: {
         /**
          * It stores the passkey.
@@ -20602,7 +20602,7 @@ export interface Passkey {
     /** The ID of a user. It starts with `usr_`. */
     user_id: UserId;
     /**
-     * What you call it.
+     * The name of the passkey.
      * @example Ada's phone
      */
     name: string;
@@ -20689,10 +20689,10 @@ export interface PasskeyRegistration {
     clientExtensionResults?: {
         [key: string]: Record<string, never> | boolean;
     };
-    /** What the device made. */
+    /** The answer of the device. */
     response: {
         /**
-         * What the browser tells, as JSON.
+         * The client data of the browser, as JSON.
          * @example eyJ0eXBlIjoid2ViYXV0aG4ifQ
          */
         clientDataJSON: DeviceBytes;
@@ -20702,7 +20702,7 @@ export interface PasskeyRegistration {
          */
         attestationObject: DeviceBytes;
         /**
-         * What the device tells.
+         * The authenticator data of the device.
          * @example SZYN5YgOjGh0NBcPZHZg
          */
         authenticatorData?: DeviceBytes;
@@ -20812,21 +20812,21 @@ export interface HelpForm {
      */
     email?: string;
     /**
-     * What is sent. Default `link`.
+     * The kind of e-mail. Default `link`.
      * @example link
      * @enum {string}
      */
     send?: "link" | "password_reset";
 }
 /**
- * What a one-time token is for.
+ * The purpose of a one-time token.
  * @example link
  * @enum {string}
  */
 export type TokenKind = "sign_up" | "link" | "password_reset" | "email_change" | "oidc";
 /** The form of a token. */
 export interface TokenForm {
-    /** What a one-time token is for. */
+    /** The purpose of a one-time token. */
     kind?: TokenKind;
     /**
      * The token.
@@ -21066,7 +21066,7 @@ export interface Totp {
      */
     recovery_codes_left: number;
 }
-/** What an authenticator app needs. */
+/** The secret for an authenticator app. */
 export interface TotpSecret {
     /**
      * The secret in base32: 160 bits, SHA-1, six digits, 30 seconds (RFC 6238).
@@ -21074,7 +21074,7 @@ export interface TotpSecret {
      */
     secret: string;
     /**
-     * The same as a URI, to be shown as a QR code.
+     * The secret as a URI, to be shown as a QR code.
      * @example otpauth://totp/Platform:ada%40example.com?issuer=Platform&secret=JBSWY3DPEHPK3PXP
      */
     uri: string;
@@ -21180,7 +21180,7 @@ export interface Limit {
      * @example projects
      */
     name: string;
-    /** What is counted. */
+    /** The unit of the limit. */
     unit: ("items" | "bytes" | "tokens" | "requests_per_minute") | (string & {});
     /**
      * Format: int64
@@ -21487,7 +21487,7 @@ export interface ApiRequestList {
     /** The position of a page in the whole list. */
     pagination: Pagination;
 }
-/** What a user used on a day. */
+/** The usage of a user on a day. */
 export interface UsageDay {
     /**
      * Format: date
@@ -21515,7 +21515,7 @@ export interface UsageDay {
     storage_bytes: number;
     /**
      * Format: int64
-     * Bytes of files and other binary content that the server sent you completely. What a store sends you after a redirect, and downloads by links, do not count.
+     * Bytes of files and other binary content that the server sent you completely. Downloads from a store after a redirect, and downloads by links, do not count.
      * @example 524288
      */
     downloaded_bytes: number;
@@ -21532,7 +21532,7 @@ export interface UsageDay {
      */
     completion_tokens: number;
 }
-/** What a user used on the last days. */
+/** The usage of a user on the last days. */
 export interface UsageReport {
     /** The days, oldest first. The last one is today. */
     days: UsageDay[];
@@ -22111,12 +22111,12 @@ export type CustomRoleId = string;
  */
 export type CustomRoleName = string;
 /**
- * What a custom role allows in an area: `read` what the role `viewer` allows, `write` what `editor` allows, and `admin` what `admin` allows.
+ * The access that a custom role gives in an area: `read` is that of the role `viewer`, `write` that of `editor`, and `admin` that of `admin`.
  * @enum {string}
  */
 export type AreaAccess = "none" | "read" | "write" | "admin";
 /**
- * What a custom role allows in each area of a project.
+ * The access that a custom role gives in each area of a project.
  * @example {
  *       "projects": "read",
  *       "storage": "write",
@@ -22147,7 +22147,7 @@ export interface CustomRole {
      * @example null
      */
     description: string | null;
-    /** What a custom role allows in each area of a project. */
+    /** The access that a custom role gives in each area of a project. */
     permissions: CustomRolePermissions;
     /** The user who created the role. */
     created_by: UserId;
@@ -22164,7 +22164,7 @@ export interface CustomRoleList {
     pagination: Pagination;
 }
 /**
- * What a custom role is to allow in each area of a project.
+ * The access that a custom role is to give in each area of a project.
  * @example {
  *       "projects": "read",
  *       "storage": "write",
@@ -22202,7 +22202,7 @@ export interface CustomRoleCreate {
     name: CustomRoleName;
     /** A description of the role. */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** The access that a custom role is to give in each area of a project. */
     permissions: CustomRolePermissionsInput;
 }
 /**
@@ -22221,7 +22221,7 @@ export interface CustomRoleUpdate {
     name?: CustomRoleName;
     /** A description of the role. Null removes it. */
     description?: string | null;
-    /** What a custom role is to allow in each area of a project. */
+    /** The access that a custom role is to give in each area of a project. */
     permissions?: CustomRolePermissionsInput;
 }
 /**
@@ -22366,7 +22366,7 @@ export interface AccessCheck {
      */
     passed: boolean;
     /**
-     * What the check needs. Null if the operation needs nothing here.
+     * The requirement of the check. Null if the operation requires nothing here.
      * @example the scope projects:read
      */
     requires: string | null;
@@ -22737,7 +22737,7 @@ export interface FileUpload {
     project_id?: ProjectId;
     /** Virtual folder of the file, for example `reports/2026`. Empty for no folder. One slash at each end is ignored. */
     path?: FilePathInput;
-    /** Who can download the file. Defaults to `private`. */
+    /** Determines who can download the file. Defaults to `private`. */
     visibility?: Visibility;
     /** Key-value pairs for your own use, as a JSON object, for example `{"ticket":"OPS-12"}`. Up to 16 keys of up to 64 characters, with text values of up to 512 characters. */
     metadata?: Metadata;
@@ -23257,7 +23257,7 @@ export interface Usage {
     total_tokens: number;
 }
 /**
- * What was searched for the answer. `null` if nothing was searched.
+ * The scope of the search for the answer. `null` if nothing was searched.
  * @example {
  *       "knowledge_base_ids": [
  *         "kb_01jd6y8m5qe8btc4y5w1r0n3fz"
@@ -23305,7 +23305,7 @@ export interface ChatResponse {
     finish_reason: FinishReason | (string & {});
     /** Number of tokens used. */
     usage: Usage;
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched: Searched;
     /** When generation started. */
     created_at: Timestamp;
@@ -23344,7 +23344,7 @@ export interface Message {
     usage: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations: Citation[];
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
@@ -23559,7 +23559,7 @@ export interface KnowledgeBase {
      */
     name: string;
     /**
-     * What the knowledge base is about. For people; it does not affect answers.
+     * The subject of the knowledge base. For people; it does not affect answers.
      * @example How we work
      */
     description: string | null;
@@ -23638,7 +23638,7 @@ export interface KnowledgeBaseCreate {
     project_id?: ProjectId;
     /** The name of the knowledge base. */
     name: string;
-    /** What the knowledge base is about. For people; it does not affect answers. */
+    /** The subject of the knowledge base. For people; it does not affect answers. */
     description?: string | null;
     /** How documents are split into passages. Defaults to 400 tokens with an overlap of 60. */
     chunking?: ChunkingOptions;
@@ -23655,7 +23655,7 @@ export interface KnowledgeBaseCreate {
 export interface KnowledgeBaseUpdate {
     /** The name of the knowledge base. */
     name?: string;
-    /** What the knowledge base is about. `null` to remove it. */
+    /** The subject of the knowledge base. `null` to remove it. */
     description?: string | null;
     /** How documents are split into passages. Applies to documents that are indexed afterward. */
     chunking?: ChunkingOptions;
@@ -23762,7 +23762,7 @@ export interface KnowledgeDocument {
     project_id: string | null;
     /** The name of the document. */
     name: DocumentName;
-    /** What the document was created from. */
+    /** The source of the document. */
     source: {
         /** `text` for text sent with the request, `file` for a file in storage. */
         type: ("text" | "file") | (string & {});
@@ -24975,7 +24975,7 @@ export interface SignInCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25018,7 +25018,7 @@ export interface SignInEndedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25095,7 +25095,7 @@ export interface PasswordChangedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25158,7 +25158,7 @@ export interface TotpEnabledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25201,7 +25201,7 @@ export interface TotpRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25267,7 +25267,7 @@ export interface IdentityLinkedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25310,7 +25310,7 @@ export interface IdentityRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25327,7 +25327,7 @@ export interface PasskeyBefore {
     /** The ID of a user. It starts with `usr_`. */
     user_id?: UserId;
     /**
-     * What you call it.
+     * The name of the passkey.
      * @example Ada's phone
      */
     name?: string;
@@ -25380,7 +25380,7 @@ export interface PasskeyAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25423,7 +25423,7 @@ export interface PasskeyUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25466,7 +25466,7 @@ export interface PasskeyRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25509,7 +25509,7 @@ export interface ProfileUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25574,7 +25574,7 @@ export interface SettingsUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25690,7 +25690,7 @@ export interface ApiKeyCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25733,7 +25733,7 @@ export interface ApiKeyUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25776,7 +25776,7 @@ export interface ApiKeyRotatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25819,7 +25819,7 @@ export interface ApiKeyRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25898,7 +25898,7 @@ export interface UserCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25941,7 +25941,7 @@ export interface UserUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -25994,7 +25994,7 @@ export interface UserDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26098,7 +26098,7 @@ export interface AuditRecordedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26181,7 +26181,7 @@ export interface OrganizationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26224,7 +26224,7 @@ export interface OrganizationUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26267,7 +26267,7 @@ export interface OrganizationDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26347,7 +26347,7 @@ export interface OrganizationMemberAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26390,7 +26390,7 @@ export interface OrganizationInvitationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26433,7 +26433,7 @@ export interface OrganizationInvitationUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26476,7 +26476,7 @@ export interface OrganizationInvitationRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26519,7 +26519,7 @@ export interface OrganizationMemberUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26562,7 +26562,7 @@ export interface OrganizationMemberRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26585,7 +26585,7 @@ export interface CustomRoleBefore {
      * @example null
      */
     description?: string | null;
-    /** What a custom role allows in each area of a project. */
+    /** The access that a custom role gives in each area of a project. */
     permissions?: CustomRolePermissions;
     /** The user who created the role. */
     created_by?: UserId;
@@ -26627,7 +26627,7 @@ export interface CustomRoleCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26670,7 +26670,7 @@ export interface CustomRoleUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26713,7 +26713,7 @@ export interface CustomRoleDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26780,7 +26780,7 @@ export interface ServiceAccountCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26823,7 +26823,7 @@ export interface ServiceAccountUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26866,7 +26866,7 @@ export interface ServiceAccountDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26909,7 +26909,7 @@ export interface ServiceAccountKeyCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -26952,7 +26952,7 @@ export interface ServiceAccountKeyRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27111,7 +27111,7 @@ export interface ProjectCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27154,7 +27154,7 @@ export interface ProjectUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27197,7 +27197,7 @@ export interface ProjectTransferredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27240,7 +27240,7 @@ export interface ProjectArchivedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27283,7 +27283,7 @@ export interface ProjectUnarchivedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27326,7 +27326,7 @@ export interface ProjectDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27369,7 +27369,7 @@ export interface ProjectRestoredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27444,7 +27444,7 @@ export interface MemberAddedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27487,7 +27487,7 @@ export interface MemberUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27530,7 +27530,7 @@ export interface MemberRemovedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27617,7 +27617,7 @@ export interface InvitationCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27660,7 +27660,7 @@ export interface InvitationResentEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27703,7 +27703,7 @@ export interface InvitationRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27746,7 +27746,7 @@ export interface InvitationDeclinedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27829,7 +27829,7 @@ export interface AvatarUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27872,7 +27872,7 @@ export interface AvatarDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -27976,7 +27976,7 @@ export interface FileCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28019,7 +28019,7 @@ export interface FileUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28062,7 +28062,7 @@ export interface FileDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28146,7 +28146,7 @@ export interface UploadCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28189,7 +28189,7 @@ export interface UploadDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28268,7 +28268,7 @@ export interface FileLinkCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28311,7 +28311,7 @@ export interface FileLinkRevokedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28402,7 +28402,7 @@ export interface SessionCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28445,7 +28445,7 @@ export interface SessionUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28488,7 +28488,7 @@ export interface SessionDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28532,7 +28532,7 @@ export interface MessageBefore {
     usage?: Usage;
     /** The quotes from documents that the answer is based on. Only those that you can read. */
     citations?: Citation[];
-    /** What was searched for the answer. `null` if nothing was searched. */
+    /** The scope of the search for the answer. `null` if nothing was searched. */
     searched?: Searched;
     /**
      * Why generation failed. `null` unless the status is `failed`.
@@ -28586,7 +28586,7 @@ export interface MessageUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28629,7 +28629,7 @@ export interface ChatCompletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28672,7 +28672,7 @@ export interface ChatFailedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28715,7 +28715,7 @@ export interface ChatCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28740,7 +28740,7 @@ export interface KnowledgeBaseBefore {
      */
     name?: string;
     /**
-     * What the knowledge base is about. For people; it does not affect answers.
+     * The subject of the knowledge base. For people; it does not affect answers.
      * @example How we work
      */
     description?: string | null;
@@ -28815,7 +28815,7 @@ export interface KnowledgeBaseCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28858,7 +28858,7 @@ export interface KnowledgeBaseUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28901,7 +28901,7 @@ export interface KnowledgeBaseDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -28924,7 +28924,7 @@ export interface KnowledgeDocumentBefore {
     project_id?: string | null;
     /** The name of the document. */
     name?: DocumentName;
-    /** What the document was created from. */
+    /** The source of the document. */
     source?: {
         /** `text` for text sent with the request, `file` for a file in storage. */
         type: ("text" | "file") | (string & {});
@@ -29014,7 +29014,7 @@ export interface DocumentCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29057,7 +29057,7 @@ export interface DocumentUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29100,7 +29100,7 @@ export interface DocumentReadyEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29143,7 +29143,7 @@ export interface DocumentFailedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29186,7 +29186,7 @@ export interface DocumentDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29252,7 +29252,7 @@ export interface ProductCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29295,7 +29295,7 @@ export interface ProductUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29359,7 +29359,7 @@ export interface PriceCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29402,7 +29402,7 @@ export interface PriceUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29489,7 +29489,7 @@ export interface OrderCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29532,7 +29532,7 @@ export interface OrderPaidEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29575,7 +29575,7 @@ export interface OrderCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29618,7 +29618,7 @@ export interface OrderRefundedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29692,7 +29692,7 @@ export interface RefundCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29735,7 +29735,7 @@ export interface RefundUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29822,7 +29822,7 @@ export interface CheckoutCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29865,7 +29865,7 @@ export interface CheckoutCompletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29908,7 +29908,7 @@ export interface CheckoutExpiredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -29997,7 +29997,7 @@ export interface SubscriptionCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30040,7 +30040,7 @@ export interface SubscriptionUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30083,7 +30083,7 @@ export interface SubscriptionCanceledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30161,7 +30161,7 @@ export interface WebhookEndpointCreatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30204,7 +30204,7 @@ export interface WebhookEndpointUpdatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30247,7 +30247,7 @@ export interface WebhookEndpointDeletedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30290,7 +30290,7 @@ export interface WebhookEndpointSecretRotatedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30333,7 +30333,7 @@ export interface WebhookEndpointTestedEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30394,7 +30394,7 @@ export interface WebhookEndpointRecoveredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30437,7 +30437,7 @@ export interface WebhookEndpointDisabledEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30526,7 +30526,7 @@ export interface WebhookDeliveryRedeliveredEvent {
      * @example null
      */
     client_request_id: string | null;
-    /** Who caused the event. `null` for events that are older than this field. */
+    /** The actor that caused the event. `null` for events that are older than this field. */
     actor: Actor | null;
     /** The resource that the event is about. */
     data: {
@@ -30547,7 +30547,7 @@ export interface SignOutHeaders {
 export interface StartOidcSignInQuery {
     /** The page of your application that the browser returns to: `SIGN_IN_URL`, one of `SIGN_IN_REDIRECTS`, or the page `/sign-in/token` of this server (400 otherwise). Default: `SIGN_IN_URL`, else that page. */
     redirect_to?: string;
-    /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that nobody signs your user in to another account. */
+    /** SHA-256, in base64url, of a random `verifier` that only the page of your application has. Then the token works with the `verifier` only, so that an attacker cannot sign your user in to another account. */
     challenge?: string;
 }
 export interface StartOidcSignInPath {
@@ -30563,7 +30563,7 @@ export interface FinishOidcSignInQuery {
     iss?: string;
     /** Why the provider refuses. */
     error?: string;
-    /** The same in words. */
+    /** The provider's text for `error`. */
     error_description?: string;
 }
 export interface FinishOidcSignInPath {
@@ -30663,7 +30663,7 @@ export interface ShowSignInPageQuery {
     to?: "console";
 }
 export interface ShowTokenPageQuery {
-    /** What the token is for. Without it the page asks for the code of an e-mail. */
+    /** The purpose of the token. Without it the page asks for the code of an e-mail. */
     kind?: TokenKind;
     /** The token. */
     token?: string;

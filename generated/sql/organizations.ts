@@ -237,7 +237,7 @@ export interface FindOrganizationRow {
 }
 
 /**
- * What stands against adding a user or an email address: another membership or invitation.
+ * The membership or invitation that already exists for a user or an email address.
  * @see prisma/sql/organizations/find-other-member.sql
  */
 export const findOtherMember = optional<{ organization_id: string; user_id: string | null; email: string | null }, FindOtherMemberRow>(

@@ -47,8 +47,8 @@ export const beginSweep = none<{ sweep_id: string }>(
 )
 
 /**
- * What the database knows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are
- * counted by `count-blobs-by-shard` if they are from before the time.
+ * The rows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are counted by
+ * `count-blobs-by-shard` if they are from before the time.
  * @see prisma/sql/storage/compare-blobs.sql
  */
 export const compareBlobs = many<{ before: Date | string; keys: readonly string[] }, CompareBlobsRow>(
@@ -763,7 +763,7 @@ export interface ListRemovableBlobsRow {
 }
 
 /**
- * Those of the keys of multipart uploads in S3 that no unfinished upload uses.
+ * The keys of multipart uploads in S3 that no unfinished upload uses.
  * @see prisma/sql/storage/list-unused-multiparts.sql
  */
 export const listUnusedMultiparts = many<{ keys: readonly string[] }, ListUnusedMultipartsRow>(
@@ -777,7 +777,7 @@ export interface ListUnusedMultipartsRow {
 }
 
 /**
- * Those of the partial files and tails that no unfinished upload uses. Their names begin
+ * The partial files and tails that no unfinished upload uses. Their names begin
  * with the id of their upload.
  * @see prisma/sql/storage/list-unused-partial-files.sql
  */

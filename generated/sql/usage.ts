@@ -108,7 +108,7 @@ export interface ListRequestsRow {
 }
 
 /**
- * What a user used on each of the last days, with today.
+ * The usage of a user on each of the last days, including today.
  * @see prisma/sql/usage/read-usage.sql
  */
 export const readUsage = many<{ user_id: string; days: number }, ReadUsageRow>(

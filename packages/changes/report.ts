@@ -1,4 +1,4 @@
-// What `changes` prints.
+// The output of `changes`.
 import type { Weight } from './change.ts'
 import type { LocatedChange } from './located-change.ts'
 
@@ -33,7 +33,7 @@ export function report(
     .trimEnd()}`
 }
 
-/** Those that nothing announced or accepts. */
+/** The changes that were neither announced nor accepted. */
 export function unannounced(changes: LocatedChange[]): LocatedChange[] {
   return changes.filter(
     ({ weight, announced, accepted }) => weight === 'breaking' && announced === null && accepted === null,

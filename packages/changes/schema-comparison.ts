@@ -9,7 +9,7 @@ export interface Subject {
   direction: Direction
 }
 
-/** What is needed to compare `was` with `is`, both normalized. */
+/** The state of a comparison of `was` with `is`, both normalized. */
 export interface Context {
   comparison: Comparison
   subject: Subject

@@ -405,7 +405,7 @@ function compareDependencies({ comparison, subject, change, was, is }: Context):
       if (before.value === undefined)
         change('narrower', `${keyword}-added`, `has rules for ${name} in ${keyword}`, keyword)
       else if (after.value === undefined)
-        change('wider', `${keyword}-removed`, `has no rules for ${name} in ${keyword} any more`, keyword)
+        change('wider', `${keyword}-removed`, `no longer has rules for ${name} in ${keyword}`, keyword)
       else compareSchemas(comparison, { ...subject, what }, before, after)
     }
   const [before, after] = [was.value.dependentRequired ?? {}, is.value.dependentRequired ?? {}]

@@ -22,7 +22,7 @@ export function compareSecurity(
   if (open(from) && !open(to))
     return report('breaking', 'key-required', 'an API key is now required', place, before.pointer)
   if (!open(from) && open(to))
-    return report('safe', 'key-not-required', 'no API key is required any more', place)
+    return report('safe', 'key-not-required', 'an API key is no longer required', place)
   if (open(from)) return
 
   for (const former of from) {
@@ -67,7 +67,7 @@ function hasSchemes(was: Json, is: Json, former: object, other: object): boolean
   )
 }
 
-/** What a client must know of the scheme. */
+/** The parts of a scheme that matter to clients. */
 function schemeOf(document: Json, name: string): Json {
   const { description, bearerFormat, ...scheme } = document.components?.securitySchemes?.[name] ?? {}
   if (scheme.type === 'http') scheme.scheme = String(scheme.scheme).toLowerCase()

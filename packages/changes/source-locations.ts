@@ -1,4 +1,4 @@
-// Maps a JSON pointer into a bundled document to a file and line of the files that it comes from.
+// Maps a JSON pointer into a bundled document to the file and line that it came from.
 import { posix } from 'node:path'
 import { isAlias, isMap, isNode, isScalar, LineCounter, parseDocument, type Document, type Node } from 'yaml'
 import { keysOf } from '@platform-api/openapi/json-pointer.ts'

@@ -24,7 +24,7 @@ export interface MockAnswer {
   body: Json
 }
 
-/** What the answers are made from. */
+/** The source of the answers. */
 export interface Source {
   document: Json
   validation: Validation

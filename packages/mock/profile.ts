@@ -1,4 +1,4 @@
-// What may differ between the mock of any API and the mock of a server whose rules are known.
+// The differences between the mock of any API and the mock of a server whose rules are known.
 import type { Format, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { fieldName, keysOf } from '@platform-api/openapi/json-pointer.ts'
@@ -15,7 +15,7 @@ export interface MockProfile {
   acceptsPatch(item: object): boolean
 }
 
-/** What OpenAPI says, for any document. */
+/** The rules of OpenAPI, for any document. */
 export const openapi: MockProfile = {
   formats: fullFormats,
   parseJson(body) {

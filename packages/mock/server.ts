@@ -51,7 +51,7 @@ interface Route {
   operation: Operation
   pattern: RegExp
   names: string[]
-  /** What the query must have: some documents have paths such as `/items?beta=true`. */
+  /** Values that the query must have: some documents have paths such as `/items?beta=true`. */
   fixed: Array<[name: string, value: string]>
 }
 

@@ -228,7 +228,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     return answer
   }
 
-  /** What the path has if it is no resource of a collection, such as the caller's own profile. */
+  /** The answer for a path outside of collections, such as the caller's own profile. */
   function single({ operation, url, body: sent }: StoredRequest, answer: MockAnswer): MockAnswer {
     const media = jsonMedia(operation, answer.status)
     const before = singles.get(url)

@@ -93,7 +93,7 @@ export function withChosenAlternative(schema: Json): Json {
   return { ...rest, allOf: [...(rest.allOf ?? []), known, ...one] }
 }
 
-/** The same as one condition inside the other, because a serializer merges the parts of `allOf`. */
+/** The same schema with nested conditions, because a serializer merges the parts of `allOf`. */
 export function withNestedAlternatives(schema: Json): Json {
   const { oneOf: _, discriminator, ...rest } = schema
   const all = choices(discriminator)

@@ -210,7 +210,7 @@ export function styleOf({ style, explode, allowReserved }: Encoding = {}): {
   return { style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form' }
 }
 
-/** What separates the values of a list in one field, by style. */
+/** The separators of the values of a list in one field, by style. */
 export const separators: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
 
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */

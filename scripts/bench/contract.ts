@@ -157,7 +157,7 @@ function report(costs: Cost[], repeats: number): string {
         'of it: requests',
         'answers',
         'writers',
-        'the rest',
+        'other work',
         'first uses',
       ],
       costs.map(({ operations, generate, server }, i) => [

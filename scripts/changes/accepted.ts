@@ -81,7 +81,7 @@ export function acceptor(list: Accepted[], today: Date): Acceptor {
         ),
         notes: current
           .filter((entry) => !changes.some((change) => matches(entry, change)))
-          .map((entry) => `${nameOf(entry)} is no change any more: delete the entry`),
+          .map((entry) => `${nameOf(entry)} is no longer a change: delete the entry`),
       }
     },
   }

@@ -16,7 +16,7 @@ interface Duty {
   isDeclared(document: Json, operation: Json, method: string): boolean
   /** A function or a method that a handler which does its duty reaches. */
   reaches: string
-  /** What the handler lacks, and what to do. */
+  /** The missing part of the handler, and how to add it. */
   says: string
 }
 

@@ -52,7 +52,7 @@ function unusedPart(file: string, path: string[], document: any, root: string): 
     : `nothing refers to \`${path.join('/')}\`: use it or delete it`
 }
 
-/** What to write, for the first path of the file. */
+/** The reference to add for the first path of the file. */
 function referenceTo(file: string, text: string, root: string): string {
   const [first] = Object.entries<any>(parsed(text)?.paths ?? {})
   return first === undefined

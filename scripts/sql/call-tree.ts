@@ -108,7 +108,7 @@ class Walk {
     return { name, place: this.#place(node), calls }
   }
 
-  /** What the name refers to, where SQL is reached through it. */
+  /** The calls that lead to SQL through the name. */
   #reached(name: ts.Identifier): Call[] {
     const model = prismaCall(name)
     if (model !== null) return [leaf(model)]

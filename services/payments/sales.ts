@@ -1,4 +1,4 @@
-// Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all
+// Access to the lists of orders, checkout sessions, subscriptions and refunds. Operators list those of all
 // users and projects; everyone else lists those of a project, those of an organization that they administer,
 // or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'

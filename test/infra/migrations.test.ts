@@ -312,7 +312,7 @@ t.test('the error names a migration that another tool left unfinished', async (t
 })
 
 t.test('the error for an unreachable database does not contain its password', async (t) => {
-  const message = await sentenceOf(t, applyMigrations('postgresql://somebody:hush@127.0.0.1:1/nowhere'))
+  const message = await sentenceOf(t, applyMigrations('postgresql://ada:hush@127.0.0.1:1/nowhere'))
   t.match(message, /cannot be reached.*DATABASE_URL/)
   t.notMatch(message, /hush/)
 })

@@ -25,7 +25,7 @@ const accepted: Accepted = {
   subject: 'GET /things',
   rule: 'header-removed',
   message: 'the header Link',
-  reason: 'nobody reads it',
+  reason: 'no client reads it',
   until: '2026-06-30',
 }
 
@@ -39,7 +39,7 @@ t.test('a breaking change is accepted with a reason until its date', async (t) =
     return { reasons: changes.map(reasonFor), ...problems(changes) }
   }
   const last = on('2026-06-30T23:59:00Z')
-  t.same(last, { reasons: ['nobody reads it, until 2026-06-30', null], errors: [], notes: [] })
+  t.same(last, { reasons: ['no client reads it, until 2026-06-30', null], errors: [], notes: [] })
   const past = on('2026-07-01')
   t.same(past.reasons, [null, null])
   t.match(past.errors, [/^GET \/things \(header-removed, the header Link\) was accepted until 2026-06-30/])
@@ -48,7 +48,7 @@ t.test('a breaking change is accepted with a reason until its date', async (t) =
   t.match(on('2026-06-01', [{ ...accepted, rule: 'body-removed' }]), {
     reasons: [null, null],
     errors: [],
-    notes: [/is no change any more: delete the entry/],
+    notes: [/is no longer a change: delete the entry/],
   })
 })
 

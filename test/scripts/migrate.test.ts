@@ -104,8 +104,12 @@ t.test('--create copies changed functions and drops missing ones', async (t) => 
   }
   const changed = edit('payments-now.sql', 'AS $function$', 'AS $function$ -- changed\n')
   const constraint = edit('require-owner.sql', 'AS $function$', 'AS $function$ -- changed\n')
-  writeFileSync(file('next-number.sql'), 'CREATE FUNCTION next_number() RETURNS int LANGUAGE sql RETURN 1;\n')
+  writeFileSync(
+    file('next-number.sql'),
+    'CREATE OR REPLACE FUNCTION next_number() RETURNS int LANGUAGE sql RETURN 1;\n',
+  )
   rmSync(file('count-documents.sql'))
+  edit('account-of.sql', 'account_of(user_id text)', 'account_of(user_id text, at date DEFAULT now())')
 
   const created = await run('--create', 'Changed functions')
   t.match(created, { code: 0, err: '' })
@@ -113,10 +117,11 @@ t.test('--create copies changed functions and drops missing ones', async (t) => 
   const script = readFileSync(join(migrations, '../..', path), 'utf8')
   t.ok(script.includes(changed))
   t.ok(script.includes(constraint))
-  t.match(script, /^CREATE FUNCTION next_number/m)
+  t.match(script, /^CREATE OR REPLACE FUNCTION next_number/m)
   t.match(script, /^DROP TRIGGER \w+ ON documents;/m)
   t.match(script, /^DROP FUNCTION count_documents\(\);/m)
-  t.notMatch(script, /account_of\(owner/, 'the other functions')
+  t.match(script, /^DROP FUNCTION account_of\(user_id text\);/m)
+  t.notMatch(script, /FUNCTION storage_use/, 'the other functions')
   t.match(await run('--create', 'nothing'), { code: 0, out: /prisma\/migrations match/ }, 'it applies')
 })
 

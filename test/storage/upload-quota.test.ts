@@ -221,7 +221,7 @@ t.test('a long upload keeps its reservation', async (t) => {
   t.equal(await finish(long), 201)
 })
 
-t.test('a user sends only so many uploads at once', async (t) => {
+t.test('the number of uploads that a user sends at once is limited', async (t) => {
   const person = await server.person()
   const uploads = await Promise.all(Array.from({ length: 40 }, () => begin(t, person, 1_000)))
   await waitUntil(async () => (await limitOf(person, 'open_uploads')).used === 40, 'the uploads to begin')

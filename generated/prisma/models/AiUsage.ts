@@ -502,7 +502,7 @@ export type $AiUsagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     apiKeyId: string
     day: Date
     /**
-     * Whose limits the use counted for: the function `limits_of` at that time.
+     * The account whose limits the use counted for: the function `limits_of` at that time.
      */
     limitsOf: string
     /**

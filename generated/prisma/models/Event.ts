@@ -638,7 +638,7 @@ export type $EventPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs 
      */
     clientRequestId: string | null
     /**
-     * Who caused the event, in the form of the API. Null for events that are older than this column.
+     * The actor that caused the event, in the form of the API. Null for events that are older than this column.
      */
     actor: runtime.JsonValue | null
     /**

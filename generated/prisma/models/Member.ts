@@ -1363,20 +1363,20 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
     projectId: string
     userId: string
     /**
-     * What the member may do in the project itself. The trigger `members_set_roles` sets this column and the
-     * three below from `own_role`, `custom_role_id` and `organization_role`.
+     * The role in the project itself. The trigger `members_set_roles` sets this column and the three below from
+     * `own_role`, `custom_role_id` and `organization_role`.
      */
     role: $Enums.MemberRole
     /**
-     * What the member may do with files. Null for nothing.
+     * The role for files. Null for no access.
      */
     storageRole: $Enums.MemberRole | null
     /**
-     * The same for AI.
+     * The role for AI. Null for no access.
      */
     aiRole: $Enums.MemberRole | null
     /**
-     * The same for payments.
+     * The role for payments. Null for no access.
      */
     paymentsRole: $Enums.MemberRole | null
     /**
@@ -1392,7 +1392,7 @@ export type $MemberPayload<ExtArgs extends runtime.Types.Extensions.InternalArgs
      */
     organizationRole: $Enums.MemberRole | null
     /**
-     * Who added or invited the member. Null for the user who created the project.
+     * The user who added or invited the member. Null for the user who created the project.
      */
     createdById: string | null
     /**

@@ -1386,7 +1386,7 @@ export type $MessagePayload<ExtArgs extends runtime.Types.Extensions.InternalArg
     /**
      * The citations, in the form of the API, with the revision of the document and the offset in `content` at
      * which each citation was added.
-     * What the answer counts against the tokens of the day until it is finished.
+     * The tokens that the answer counts against the limit of the day until it is finished.
      */
     reservedTokens: number
     citations: runtime.JsonValue

@@ -1033,7 +1033,7 @@ export type $OrganizationMemberPayload<ExtArgs extends runtime.Types.Extensions.
     role: $Enums.OrganizationRole
     status: $Enums.OrganizationMemberStatus
     /**
-     * Who added or invited the member. Null for the creator of the organization.
+     * The user who added or invited the member. Null for the creator of the organization.
      */
     createdById: string | null
     createdAt: Date

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model QuotaTotal
- * What a user has of a limited resource, without `quota_changes`. The view `quota_usage` has both.
+ * How much of a quota a user has used, without `quota_changes`. The view `quota_usage` has both.
  */
 export type QuotaTotalModel = runtime.Types.Result.DefaultSelection<Prisma.$QuotaTotalPayload>
 

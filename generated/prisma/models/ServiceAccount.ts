@@ -1067,7 +1067,7 @@ export type $ServiceAccountPayload<ExtArgs extends runtime.Types.Extensions.Inte
     organizationId: string | null
     projectId: string | null
     /**
-     * Whose limits it uses: the id of the organization, or of the main owner of the project. The trigger
+     * The account whose limits it uses: the organization, or the main owner of the project. The trigger
      * `projects_move_service_accounts` maintains it.
      */
     accountId: string

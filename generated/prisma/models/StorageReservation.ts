@@ -366,8 +366,8 @@ export type $StorageReservationPayload<ExtArgs extends runtime.Types.Extensions.
   scalars: runtime.Types.Extensions.GetPayloadResult<{
     id: string
     /**
-     * The workspace: a project, or a user. What counts apart has the user's id with a suffix: `:avatar`, and
-     * `:undecided` for an upload that may name a project after its file.
+     * The workspace: a project, or a user. Two kinds of uploads count apart, under the user's id with a suffix:
+     * `:avatar`, and `:undecided` for an upload that may name a project after its file.
      */
     workspaceId: string
     bytes: bigint

@@ -14,7 +14,7 @@ import type * as Prisma from "../internal/prismaNamespace.ts"
 
 /**
  * Model UsageDay
- * What a user used on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
+ * The usage of a user on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
  */
 export type UsageDayModel = runtime.Types.Result.DefaultSelection<Prisma.$UsageDayPayload>
 

@@ -20,7 +20,7 @@ const folder = t.testdir()
 const path = join(folder, 'the report.pdf')
 writeFileSync(path, bytes)
 
-t.test('a file keeps its name and its bytes, whatever it comes from', async (t) => {
+t.test('a file of any source keeps its name and its bytes', async (t) => {
   const web = (): ReadableStream<Uint8Array> =>
     Readable.toWeb(createReadStream(path)) as ReadableStream<Uint8Array>
   async function* generated(): AsyncGenerator<Uint8Array> {

@@ -70,7 +70,7 @@ t.test('lists', async (t) => {
       },
       { name: 'AbortError', cause: { message: 'the page is closed' } },
     )
-    t.strictSame(found, ['a', 'b', 'c'], 'not even the rest of the page')
+    t.strictSame(found, ['a', 'b', 'c'], 'no further item of the page')
     t.equal(asked.length, 3)
   })
 

@@ -9,7 +9,7 @@ const payload = JSON.stringify({ id: 'evt_1', type: 'project.created', data: { o
 const timestamp = Math.floor(Date.now() / 1000)
 const headers = signedHeaders([secret], { id: 'evt_1', timestamp, body: payload })
 
-t.test('a webhook of the server is verified, whatever its form', async (t) => {
+t.test('a webhook of the server is verified in every form of body and headers', async (t) => {
   const { webhooks } = createPlatformClient({ baseUrl: 'http://127.0.0.1' })
   const event: PlatformEvent = await webhooks.verify({ payload, headers, secret })
   t.match(event, { type: 'project.created', data: { object: { name: 'é' } } })

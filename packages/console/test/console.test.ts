@@ -89,7 +89,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
-  t.test('whoever signs out of a key is not signed in by a session', async (t) => {
+  t.test('signing out of a key does not sign in with the session of the browser', async (t) => {
     const user = await server.person({ email: newEmail() })
     await setPassword(server, user.id)
     const { page } = await open(t, '', { key: null })

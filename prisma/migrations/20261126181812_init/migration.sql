@@ -512,6 +512,20 @@ CREATE TABLE "idempotency_records" (
 );
 
 -- CreateTable
+CREATE TABLE "jobs" (
+    "id" UUID NOT NULL DEFAULT gen_random_uuid(),
+    "queue" TEXT NOT NULL,
+    "lane" TEXT NOT NULL DEFAULT 'main',
+    "group_id" TEXT NOT NULL,
+    "data" JSONB NOT NULL,
+    "due_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "fetches" INTEGER NOT NULL DEFAULT 0,
+    "fetched_at" TIMESTAMPTZ(6),
+
+    CONSTRAINT "jobs_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "events" (
     "id" TEXT NOT NULL,
     "position" BIGSERIAL NOT NULL,
@@ -1269,6 +1283,9 @@ CREATE INDEX "project_count_changes_user_id_status_idx" ON "project_count_change
 CREATE INDEX "idempotency_records_created_at_idx" ON "idempotency_records"("created_at");
 
 -- CreateIndex
+CREATE INDEX "jobs_queue_lane_due_at_idx" ON "jobs"("queue", "lane", "due_at");
+
+-- CreateIndex
 CREATE INDEX "webhook_endpoints_user_id_created_at_id_idx" ON "webhook_endpoints"("user_id", "created_at", "id");
 
 -- CreateIndex
@@ -1987,7 +2004,7 @@ CREATE VIEW event_readers AS
 -- The functions and triggers of prisma/sql/functions. Their bodies refer to each other.
 SET LOCAL check_function_bodies = off;
 
--- Whose limits a user uses: the user's own, or those of what the service account belongs to.
+-- The account whose quotas a user uses: the user, or the owner of the service account.
 CREATE OR REPLACE FUNCTION account_of(user_id text)
 RETURNS text
 LANGUAGE sql
@@ -2078,7 +2095,7 @@ BEGIN
   INSERT INTO quota_changes (user_id, quota, change) VALUES (account, name, change);
 END $function$;
 
--- Who pays for a document, and how much: the owner of its knowledge base, with the bytes of its source.
+-- Charges the bytes of a document's source to the owner of its knowledge base.
 CREATE OR REPLACE FUNCTION charge_document()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -2420,9 +2437,9 @@ AS $function$
     generate_series(0, 9) AS digit
 $function$;
 
--- Whose limits of use (requests, tokens, turns) a user has: the user's own; those of the main owner of the
--- project of a service account; or those of its organization, which shares the limits of an owner unless an
--- operator gave it limits of its own. What a user has (quotas) counts for `account_of`.
+-- The account whose limits of use (requests, tokens, turns) a user shares: the user; the main owner of the
+-- project of a service account; or its organization, which shares the limits of an owner unless an operator
+-- gave it limits of its own. Quotas count for `account_of`.
 CREATE OR REPLACE FUNCTION limits_of(user_id text)
 RETURNS text
 LANGUAGE sql
@@ -2542,7 +2559,7 @@ AS $function$
     AND c.relname ~ '_\d{4}_\d\d$'
 $function$;
 
--- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
+-- When the owner whose limits of use an organization shares is no longer an owner, it shares those of its
 -- longest-standing owner who agreed to be one: it takes no limits without consent. Without such an owner the
 -- former one goes on to share them. At commit, because another owner may be made later in the transaction.
 CREATE OR REPLACE FUNCTION move_organization_limits()
@@ -2780,7 +2797,7 @@ CREATE OR REPLACE TRIGGER files_removed AFTER DELETE ON files
   REFERENCING OLD TABLE AS removed
   FOR EACH STATEMENT EXECUTE FUNCTION quarantine_deleted_files();
 
--- What a user has of a limited resource.
+-- How much of a quota a user has used.
 CREATE OR REPLACE FUNCTION quota_used(name text, owner text)
 RETURNS bigint
 LANGUAGE sql
@@ -3141,8 +3158,8 @@ CREATE OR REPLACE TRIGGER service_accounts_set_updated_at BEFORE INSERT OR UPDAT
     ON service_accounts
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
--- Words of a knowledge base that are similar to a word, by trigrams. Only so many candidates of the trigram
--- index are compared: a knowledge base of words that all have the same trigrams has no more similar ones.
+-- Words of a knowledge base that are similar to a word, by trigrams. At most 2,000 candidates of the trigram
+-- index are compared, because many words of a base may share their trigrams.
 CREATE OR REPLACE FUNCTION similar_lexemes(bases text[], word text, most integer)
 RETURNS TABLE(lexeme text, alike real)
 LANGUAGE sql
@@ -3181,7 +3198,7 @@ AS $function$
   )::bigint AS taken) t
 $function$;
 
--- The users who share the limits of use of a user: all for whom `limits_of` is the same.
+-- The users who share the limits of use of a user: those with the same `limits_of`.
 CREATE OR REPLACE FUNCTION users_sharing_limits(user_id text)
 RETURNS SETOF text
 LANGUAGE sql

@@ -1,4 +1,4 @@
--- What a user used on each of the last days, with today.
+-- The usage of a user on each of the last days, including today.
 -- @many
 SELECT d.day::date::text AS "day!", coalesce(u.requests, 0) AS requests, coalesce(u.errors, 0) AS errors,
   coalesce(u.downloaded_bytes, 0) AS downloaded_bytes,

@@ -22,10 +22,15 @@ export async function functionChanges(client: pg.Client, root: string): Promise<
   const { migrated, declared } = await readDefinitions(client, root)
   const before = new Map(migrated.map((each) => [keyOf(each), each]))
   const after = new Set(declared.map(keyOf))
+  const files = new Set(sqlFiles(root))
+  // A function has one signature: another one replaces it.
+  const replacing = new Set(declared.filter((each) => !before.has(keyOf(each))).map(({ name }) => name))
   const changed = new Set(
     declared.filter((each) => before.get(keyOf(each))?.text !== each.text).map((each) => fileOf(each)),
   )
-  const gone = migrated.filter((each) => !after.has(keyOf(each)))
+  const gone = migrated.filter((each) =>
+    each.kind === 'trigger' ? !after.has(keyOf(each)) : !files.has(fileOf(each)) || replacing.has(each.name),
+  )
   // PostgreSQL does not replace a constraint trigger.
   const replaced = migrated.filter(
     (each) => after.has(keyOf(each)) && each.isConstraint && changed.has(fileOf(each)),
@@ -36,8 +41,8 @@ export async function functionChanges(client: pg.Client, root: string): Promise<
   const dropFunctions = gone
     .filter(({ kind }) => kind === 'function')
     .map(({ name, signature }) => `DROP FUNCTION ${name}(${signature});`)
-  const files = [...changed].sort().map((file) => readFileSync(join(root, file), 'utf8').trim())
-  return [...dropTriggers, ...dropFunctions, ...files].map((text) => `${text}\n`).join('\n')
+  const texts = [...changed].sort().map((file) => readFileSync(join(root, file), 'utf8').trim())
+  return [...dropTriggers, ...dropFunctions, ...texts].map((text) => `${text}\n`).join('\n')
 }
 
 /** The definitions of the database, and those after all files of prisma/sql/functions ran. Changes nothing. */

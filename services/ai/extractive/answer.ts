@@ -28,7 +28,7 @@ const minRelativeScore = 0.4
  */
 const duplicateThreshold = { sentence: 0.75, record: 1 }
 /**
- * The weight of matches in the heading and document name, and in the rest of the passage: a sentence need not
+ * The weight of matches in the heading and document name, and elsewhere in the passage: a sentence need not
  * repeat them.
  */
 const contextWeight = { heading: 0.5, passage: 0.2 }

@@ -2,13 +2,13 @@
 // nonce. What a flow needs is in an encrypted cookie of the browser that began it, not in the database.
 import { hash } from 'node:crypto'
 import type * as OpenId from 'openid-client'
-import type { OidcProvider } from '../../infra/config/oidc-providers.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { unauthorized, unavailable } from '../../infra/errors.ts'
-import { Lazy } from '../../infra/lazy.ts'
-import { isEmail } from '../../infra/validation/formats.ts'
+import type { OidcProvider } from '../../../infra/config/oidc-providers.ts'
+import type { Cipher } from '../../../infra/encryption/cipher.ts'
+import { unauthorized, unavailable } from '../../../infra/errors.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
+import { isEmail } from '../../../infra/validation/formats.ts'
 
-/** What a browser keeps between the two requests of a sign-in. */
+/** The state of a sign-in, which the browser keeps between its two requests. */
 export interface OidcFlow {
   provider: string
   state: string
@@ -16,13 +16,13 @@ export interface OidcFlow {
   verifier: string
   /** The page that the browser returns to. */
   redirectTo: string
-  /** What the application can answer that began the sign-in; null if it gave none. */
+  /** SHA-256 of the verifier of the application that began the sign-in; null if it gave none. */
   challenge: string | null
   /** Milliseconds since 1970. */
   expiresAt: number
 }
 
-/** What a provider says about the person. */
+/** The claims of a provider about the person. */
 export interface Claims {
   subject: string
   email: string | null
@@ -179,9 +179,9 @@ type Tokens = Awaited<ReturnType<typeof OpenId.authorizationCodeGrant>>
 const clockToleranceSeconds = 60
 
 /**
- * What the library lets pass (OpenID Connect Core 1.0, section 2): a subject is 1 to 255 characters long,
- * since people with an empty one would be one person; and a token is not issued in the future. Null for valid
- * claims.
+ * Checks that the library omits (OpenID Connect Core 1.0, section 2): a subject has 1 to 255 characters,
+ * since people with an empty one would share one identity; and a token is not issued in the future. Null for
+ * valid claims.
  */
 function problemOf({ sub, iat }: { sub: string; iat: number }): string | null {
   if (sub === '' || sub.length > 255) return `the subject has ${sub.length} characters`

@@ -1,8 +1,8 @@
 // Limits what a user may have open in this process at once, such as streams and uploads.
-import { tooManyOpen } from './errors.ts'
+import { tooManyOpen } from '../errors.ts'
 
 export class OpenCounts {
-  /** What is counted, as a plural for people. */
+  /** The name of the counted things in messages, as a plural. */
   readonly #what: string
   readonly #limit: number
   /** By user id. A user with nothing open has no entry. */

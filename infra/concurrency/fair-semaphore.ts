@@ -1,5 +1,5 @@
 // A semaphore that is fair between users: how many tasks run at once, in total and for each user.
-import { tooManyOpen, unavailable } from './errors.ts'
+import { tooManyOpen, unavailable } from '../errors.ts'
 import { OpenCounts } from './open-counts.ts'
 
 export interface FairSemaphoreOptions {
@@ -10,12 +10,12 @@ export interface FairSemaphoreOptions {
   maxWaiting: number
   /** Milliseconds that a task waits at most. */
   maxWaitMs: number
-  /** What the tasks are, for error messages. */
+  /** The name of the tasks in error messages. */
   name: string
   /**
-   * Milliseconds until the next waiting task of the user may start, after a task of so many. Default: none.
+   * Pause before the user's next waiting task, given how long the last one took. In milliseconds; default 0.
    */
-  restAfter?: (milliseconds: number) => number
+  pauseAfter?: (milliseconds: number) => number
 }
 
 type Start = () => void
@@ -43,14 +43,14 @@ export class FairSemaphore {
     try {
       return await work()
     } finally {
-      const rest = this.#waitingOf(user) === 0 ? 0 : this.#restAfter(performance.now() - startedAt)
-      if (rest > 0) setTimeout(() => this.#end(user), rest)
+      const pause = this.#waitingOf(user) === 0 ? 0 : this.#pauseAfter(performance.now() - startedAt)
+      if (pause > 0) setTimeout(() => this.#end(user), pause)
       else this.#end(user)
     }
   }
 
-  #restAfter(milliseconds: number): number {
-    return this.#options.restAfter?.(milliseconds) ?? 0
+  #pauseAfter(milliseconds: number): number {
+    return this.#options.pauseAfter?.(milliseconds) ?? 0
   }
 
   #end(user: string): void {

@@ -2,15 +2,15 @@
 // it. The check follows the Fetch Metadata and Origin headers, which pages cannot set, so pages need no token
 // against forged requests (CSRF).
 import { parseCookie, stringifySetCookie } from 'cookie'
-import type { Config } from '../../infra/config/config.ts'
-import { forbidden } from '../../infra/errors.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import { forbidden } from '../../../infra/errors.ts'
 
 type Settings = Readonly<Pick<Config, 'publicUrl' | 'corsOrigins' | 'sessionMaxDays'>>
 
 type PublicUrl = Pick<Settings, 'publicUrl'>
 
 const session = 'session'
-/** What a sign-in at an identity provider needs between its two requests. */
+/** The state of a sign-in at an identity provider, between its two requests. */
 const flow = 'oidc'
 const flowSeconds = 600
 /** The page that the browser returns to after a sign-in: `console`, or the id of an invitation. */

@@ -1,5 +1,5 @@
 // Readiness: whether this server can answer requests, and which services that it uses are away. The checks
-// run in the background while somebody asks, so an answer never waits for a dependency that hangs.
+// run in the background while readiness is asked for, so an answer never waits for a dependency that hangs.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Check {

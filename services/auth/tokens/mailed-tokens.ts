@@ -1,13 +1,13 @@
 // Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
 // the same work whether or not the address has an account: the job that sends the e-mail looks for it.
-import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { queueMail, type Mails } from '../mail/mails.ts'
-import { lifetimes, type Mailed } from '../mail/templates.ts'
-import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import type { Cipher } from '../../../infra/encryption/cipher.ts'
+import { queueMail, type Mails } from '../../mail/mails.ts'
+import { lifetimes, type Mailed } from '../../mail/templates.ts'
+import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 
-/** What a one-time token is for. Those of `oidc` are not sent by e-mail: the browser brings them back. */
+/** The purpose of a one-time token. `oidc` tokens are not sent by e-mail: the browser brings them back. */
 export type TokenPurpose = Mailed | 'oidc'
 
 export interface MailedToken {
@@ -37,7 +37,7 @@ export async function mailToken(
   await queueMail(tx, services, { kind, recipient, userId, secret: token })
 }
 
-/** The same for a change of a locked user's address. Tokens of earlier changes no longer work. */
+/** Mails a token for a change of a locked user's address. Tokens of earlier changes no longer work. */
 export async function replaceEmailChange(
   tx: Db,
   services: { cipher: Cipher; mails: Mails },
