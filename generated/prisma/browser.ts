@@ -76,7 +76,7 @@ export type SignInFailure = Prisma.SignInFailureModel
 export type Mail = Prisma.MailModel
 /**
  * Model QuotaTotal
- * What a user has of a limited resource, without `quota_changes`. The view `quota_usage` has both.
+ * How much of a quota a user has used, without `quota_changes`. The view `quota_usage` has both.
  */
 export type QuotaTotal = Prisma.QuotaTotalModel
 /**
@@ -116,7 +116,7 @@ export type AuditEntry = Prisma.AuditEntryModel
 export type AuditChain = Prisma.AuditChainModel
 /**
  * Model UsageDay
- * What a user used on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
+ * The usage of a user on a day (UTC), written together with the requests. The tokens are in `ai_usage`.
  */
 export type UsageDay = Prisma.UsageDayModel
 /**

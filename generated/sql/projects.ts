@@ -775,7 +775,7 @@ export interface RenewInvitationRow {
 }
 
 /**
- * Makes the longest-standing owner of a project its main owner, if that is no owner any more.
+ * Makes the longest-standing owner of a project its main owner, if the main owner is no longer an owner.
  * @see prisma/sql/projects/repair-owner.sql
  */
 export const repairOwner = none<{ id: string }>(
