@@ -35,7 +35,7 @@ export interface ContractProfile {
 export interface AccountRules {
   /** The body for each user, beside what the schema requires. */
   user: Json
-  /** What the body has for a user who may do what an ordinary one may not; the schema must list the values. */
+  /** What the body has for a user with all rights; the schema must list the values. */
   operator: Record<string, string>
   /** The body for a key with these scopes. */
   key(scopes: string[]): Json
@@ -108,7 +108,7 @@ export interface AnswerRules {
    * refused with 422.
    */
   replayHeader: string | null
-  /** Whether what no operation creates, such as an event, names the user or the resources that it is about. */
+  /** Whether a resource that no operation creates, such as an event, names its user or resources. */
   nameOwner: boolean
 }
 

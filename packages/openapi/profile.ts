@@ -18,6 +18,7 @@ export async function loadProfile<Profile>(name: string, known: Record<string, P
     : { profile: undefined }
   if (profile !== undefined) return profile
   throw new ProfileError(
-    `--profile must be ${Object.keys(known).join(' or ')}, or a module that exports \`profile\`, not ${name}.`,
+    `--profile must be ${Object.keys(known).join(' or ')}, or a module that exports \`profile\`, ` +
+      `not ${name}.`,
   )
 }

@@ -1,4 +1,4 @@
-// This project's profile of lint: the rules of scripts/generate/rules, which `npm run generate` always applies.
+// This project's profile of lint: the rules of scripts/generate/rules, as `npm run generate` applies them.
 import { dirname, relative, resolve } from 'node:path'
 import type { LintProfile } from '@platform-api/lint/lint.ts'
 import { ContractError, readContract, requireAllUsed } from '../generate/contract.ts'
