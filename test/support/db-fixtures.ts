@@ -7,7 +7,7 @@ import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../services/events/log.ts'
-import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.js'
 import { newId, newRequestId, timeOf } from '../../infra/ids.ts'
 import { insertMember } from '../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects/projects.ts'

@@ -4,10 +4,10 @@ import { optional } from '../../infra/database/queries.ts'
 /**
  * What a resource is called in messages, and the access of a user to it, for a resource of any kind with an
  * optional project.
- * @see prisma/sql/explain/find-resource.sql
+ * @see prisma/sql/access/find-resource.sql
  */
 export const findResource = optional<{ user_id: string; id: string }, FindResourceRow>(
-  'explain/find-resource',
+  'access/find-resource',
   `SELECT 'file' AS name, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
