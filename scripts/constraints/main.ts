@@ -28,7 +28,7 @@ export async function compareWithList(
   const { document, constraints: now } = await readSpec(spec)
   const listed = existsSync(file) ? readConstraints(readFileSync(file, 'utf8')) : new Map()
   const folder = dirname(dirname(spec))
-  const locate = createLocator((name) =>
+  const locate = createSpecLocator((name) =>
     existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : null,
   )
   const origins = documentOrigins(document)
