@@ -14,7 +14,8 @@ import { emitClient } from './client.ts'
 import { emitConsole, emitConsoleModel } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
-import { emitResources, resourceStatements, takeResources, type CrudResource } from './crud.ts'
+import { emitResources, takeResources, type CrudResource } from './crud/resources.ts'
+import { resourceStatements } from './crud/statements.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -74,7 +75,8 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
   const open = await readContract(spec)
   if (matched && spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
   const resources = takeResources(open)
-  const statements = resourceStatements(open, resources)
+  const isReplaced = (file: string): boolean => existsSync(join(root, file))
+  const statements = resourceStatements(open, resources, isReplaced)
   removeDatabaseNotes(open)
   const events = addEvents(open)
   const codes = addErrorCodes(open)

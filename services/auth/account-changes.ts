@@ -26,7 +26,7 @@ export interface AccountServices {
 export async function changeAddress(
   tx: Db,
   services: AccountServices,
-  { userId, keyId: sessionId }: Principal,
+  { userId, credentialId: sessionId }: Principal,
   token: sql.UseTokenRow,
 ): Promise<components['schemas']['Profile']> {
   const origin = services.filesUrl()
