@@ -1,5 +1,5 @@
-// The types that only a compiler reads are in generated/, but not in git: after a clone, and when git has changed
-// what they are written from, the set-up of development writes them.
+// The types that only a compiler reads are in generated/, but not in git: after a clone, and when git has
+// changed what they are written from, the set-up of development writes them.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
