@@ -56,6 +56,8 @@ function extract({ ref }: Release): string {
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   execFileSync('tar', ['-x', '-C', folder], { input: git('archive', ref) })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const compile = join(folder, 'scripts/compile/main.ts')
+  if (existsSync(compile)) execFileSync(process.execPath, [compile])
   return folder
 }
 
