@@ -20,7 +20,7 @@ export function replayOf(stored: RenderedResponse): Replay {
   return new Replay({ ...stored, headers: headersOf({ ...stored, replayed: true }) })
 }
 
-/** What a handler returns. */
+/** The return value of a handler. */
 export interface HandlerAnswer {
   status: number
   body?: any

@@ -6,7 +6,7 @@ import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import { Replay, type Once } from '../../infra/contract/replay.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
-import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
+import type { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -40,7 +40,7 @@ import {
   type RenderedResponse,
 } from './response.ts'
 import { SseStream } from './sse.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 import { countUpload, readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
@@ -55,7 +55,7 @@ export interface RouteContext {
   /** How many requests of a user run at once. */
   turns: FairSemaphore
   publicUrl: () => string
-  /** The URL at which clients reach the files of users: FILES_URL, or the same. */
+  /** The URL at which clients reach the files of users: FILES_URL, or `publicUrl`. */
   filesUrl: () => string
   /** The open event streams. */
   streams: Set<SseStream>
@@ -216,8 +216,8 @@ class OperationCall {
   }
 
   /**
-   * The same with lists of the read replica. After any error the database answers: the replica may have gone,
-   * or lack what the request names.
+   * Responds with lists of the read replica. After any error the database answers: the replica may be away,
+   * or lack the rows that the request names.
    */
   async respondFromReplica(db: Db, replica: SqlClient): Promise<RenderedResponse> {
     try {
@@ -233,7 +233,7 @@ class OperationCall {
     return await staticContent(text!, { 'cache-control': 'no-cache', ...headers })
   }
 
-  /** The same, once per Idempotency-Key. */
+  /** Responds once per Idempotency-Key. */
   async respondOnce(db: Db): Promise<RenderedResponse> {
     return await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
   }

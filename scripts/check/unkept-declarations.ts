@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '../changes/source-locations.ts'
+import { createLocator } from '@platform-api/changes/source-locations.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -16,7 +16,7 @@ interface Duty {
   isDeclared(document: Json, operation: Json, method: string): boolean
   /** A function or a method that a handler which does its duty reaches. */
   reaches: string
-  /** What the handler lacks, and what to do. */
+  /** The missing part of the handler, and how to add it. */
   says: string
 }
 

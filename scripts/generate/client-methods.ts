@@ -1,13 +1,13 @@
 // The types of the client's methods: flat by operationId in `Methods`, and by resource in `Resources`.
 import { answerOf, listOf, streamOf, successesOf } from './client-table.ts'
 import type { Operation } from './model.ts'
-import { parametersTypeOf, parameterTypes, typeNameOf } from './named-types.ts'
+import { parametersTypeOf, parameterTypes, typeNameOf } from '../../services/docs/client-types.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { capital, componentOf } from './schemas.ts'
 
 type Json = any
 
-/** What the declarations of an operation's two methods need. */
+/** The data for the declarations of an operation's two methods. */
 export interface MethodTypes {
   id: string
   /** The documentation comment's lines without the parameters. */

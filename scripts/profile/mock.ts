@@ -4,7 +4,7 @@ import { formats } from '../../infra/validation/formats.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 import { acceptsPatch } from '../generate/patch-operations.ts'
-import type { MockProfile } from '../mock/profile.ts'
+import type { MockProfile } from '@platform-api/mock/profile.ts'
 
 export const platformProfile: MockProfile = {
   formats,

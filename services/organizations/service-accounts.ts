@@ -13,7 +13,7 @@ import { requiredRole, requireOrganizationRole } from './access.ts'
 
 export type ServiceAccount = components['schemas']['ServiceAccount']
 
-/** What a service account belongs to. */
+/** The organization or project of a service account. */
 interface Place {
   organization_id?: string | null
   project_id?: string | null

@@ -111,7 +111,7 @@ export function scopeOf({ id, scopes }: Pick<OperationInfo, 'id' | 'scopes'>): s
   return scopes[0]
 }
 
-/** What a member may do in the project itself, and in each area. */
+/** The roles of a member in the project itself, and in each area. */
 export interface MemberRoles {
   role: Role
   storage_role: Role | null
@@ -126,12 +126,12 @@ export function roleByScope(member: MemberRoles, scope: string): Role | null {
   return member.role
 }
 
-/** What `x-project-access` of an operation requires. */
+/** The requirements of `x-project-access` of an operation. */
 export interface RequiredAccess {
   role: Rank
   /** The statuses that the project may have. */
   states: string[]
-  /** Whether operators need no role, whatever the status of the project. */
+  /** Whether operators need no role, and the status of the project does not matter to them. */
   operators: boolean
 }
 

@@ -25,7 +25,7 @@ interface ResourceRequest {
   principal: Principal
 }
 
-/** What an error message calls the resource. */
+/** The name and id of the resource in error messages. */
 interface ResourceName {
   name: string
   id: string

@@ -8,7 +8,7 @@ import * as sql from '../../generated/sql/users.ts'
 import * as authSql from '../../generated/sql/auth.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
-import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
+import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
@@ -19,7 +19,7 @@ import { Networks } from './networks.ts'
 export interface Principal {
   type: 'api_key' | 'session'
   userId: string
-  /** Whose limits the requests use: the function `limits_of` of the database. */
+  /** The account whose limits the requests use: the function `limits_of` of the database. */
   accountId: string
   /** Null for a person. */
   serviceAccountId: string | null
@@ -92,7 +92,7 @@ export function addressRefusalOf({ networks }: Principal, address: string): ApiE
   return forbidden('This API key cannot be used from your IP address.', 'allowed_addresses')
 }
 
-/** Who caused the events of a request; null for a request without a key. */
+/** The actor in the events of a request; null for a request without a key. */
 export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   if (principal === null) return null
   const { type, credentialId, keyName, userId, serviceAccountId } = principal

@@ -3,9 +3,9 @@
 // them, `npm test` every sixth.
 import { join } from 'node:path'
 import t from 'tap'
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { runContract, type Outcome } from '../../scripts/contract/run-all.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { preparedDocument } from '../../packages/contract/main.ts'
+import { runContract, type Outcome } from '../../packages/contract/run-all.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 import { hasPython, libraryDefects, libraryKeys, startLibrary } from '../support/foreign-servers/library.ts'
 import { createPetStore, petStoreDefects, petStoreKeys } from '../support/foreign-servers/pet-store.ts'
 

@@ -65,7 +65,7 @@ const mistakes: Record<string, Mistake> = {
     change: [/ {2}async getAiUsage[^]*?\n {2}\},\n/, ''],
     says: /^handlers\/ai\.ts:\d+:\d+ .*'getAiUsage' is missing/,
   },
-  'a promise that nobody awaits': {
+  'a promise that is not awaited': {
     file: 'handlers/projects.ts',
     change: [
       "      await update(tx, events, 'project.deleted'",

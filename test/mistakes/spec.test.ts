@@ -218,7 +218,7 @@ function copyOf(t: Test, { file = 'spec/projects.yaml', change: [from, to] }: Mi
   return folder
 }
 
-/** What the generator says. */
+/** The problems that the generator reports. */
 async function problemsIn(folder: string): Promise<string> {
   const spec = join(folder, 'spec/openapi.yaml')
   try {

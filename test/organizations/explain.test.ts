@@ -1,4 +1,4 @@
-// What `explainAccess` says is what the request then gets.
+// The answer of `explainAccess` agrees with the outcome of the request.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { createClient } from '../support/client.ts'

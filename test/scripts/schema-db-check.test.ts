@@ -214,7 +214,7 @@ const mistakes: Record<string, Mistake> = {
     schema,
     'model File {',
     '@map("declared_content_type")',
-    '@map("told_content_type")',
+    '@map("content_type_declared")',
     /File\.declared_content_type has no column File\.declared_content_type/,
   ],
   'a property is misspelt': [

@@ -3,12 +3,12 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { runContract } from '../../scripts/contract/run-all.ts'
-import { keyHeader } from '../../scripts/contract/sender.ts'
-import { generateProject } from '../../scripts/generate/project/project.ts'
-import { createMock } from '../../scripts/mock/server.ts'
-import { operationsOf } from '../../scripts/openapi/document.ts'
+import { preparedDocument } from '../../packages/contract/main.ts'
+import { runContract } from '../../packages/contract/run-all.ts'
+import { keyHeader } from '../../packages/contract/sender.ts'
+import { generateProject } from '../../packages/generate/project.ts'
+import { createMock } from '../../packages/mock/server.ts'
+import { operationsOf } from '../../packages/openapi/document.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const key = 'user:secret'

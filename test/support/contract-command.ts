@@ -2,7 +2,7 @@
 import { execFile, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 
-const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
+const script = join(import.meta.dirname, '../../packages/contract/main.ts')
 
 export interface ExitResult {
   code: number

@@ -1,7 +1,7 @@
 // A contract run in a process of its own: `contract-run.ts FILE URL KEY`. Prints a ContractRun.
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { hasSucceeded, runContract } from '../../scripts/contract/run-all.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { preparedDocument } from '../../packages/contract/main.ts'
+import { hasSucceeded, runContract } from '../../packages/contract/run-all.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 
 export interface ContractRun {
   operations: number

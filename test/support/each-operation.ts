@@ -1,10 +1,10 @@
 // Calls each operation with a valid request: `each-operation.ts FILE URL KEY [--bare]`. Creations are
 // first and deletions last. Prints the answers. `--bare` leaves out the path of the document's server.
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { pathParameters, requestParts, sample } from '../../scripts/contract/requests.ts'
-import { createRun, createShared } from '../../scripts/contract/run-context.ts'
-import type { Operation } from '../../scripts/openapi/document.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { preparedDocument } from '../../packages/contract/main.ts'
+import { pathParameters, requestParts, sample } from '../../packages/contract/requests.ts'
+import { createRun, createShared } from '../../packages/contract/run-context.ts'
+import type { Operation } from '../../packages/openapi/document.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 
 export interface OperationAnswer {
   operation: string

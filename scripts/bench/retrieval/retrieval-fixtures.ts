@@ -67,7 +67,7 @@ export async function addKnowledgeBase(
       id,
       ownerId: userId,
       projectId,
-      spaceId: projectId ?? userId,
+      workspaceId: projectId ?? userId,
       name: 'Shelf',
       maxTokens: 120,
       overlapTokens: 0,
