@@ -130,7 +130,6 @@ export async function startBackgroundWorkers(
   jobs.onAdded(documentQueue.name, documentWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
   if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
-  await jobs.supervise()
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
     stop: () => stopAll([retention, encryption, outward]),

@@ -17,7 +17,7 @@ import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
 import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
 import { createTransport, type MailTransport } from './mail/transport.ts'
-import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
+import { type Queue, createJobQueues, type JobQueues } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { RequestRecorder } from './usage/recorder.ts'
 import { OpenCounts } from '../infra/open-counts.ts'
@@ -51,9 +51,6 @@ export function connectionsOf({ databasePoolSize }: Readonly<Config>): number {
 function searchConnections(poolSize: number): number {
   return Math.ceil(poolSize / 3)
 }
-
-/** Every job queue that the services use. */
-export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue, mailQueue]
 
 /** The services that handlers and background workers use. */
 export interface Services {
@@ -263,7 +260,6 @@ export function createServices({
       await mailTransport?.close()
       gateways.stripe?.disconnect()
       await storage.close()
-      await jobs.close()
       await lastUsed.close()
       await requestRecorder.close()
       await auditRecorder.close()

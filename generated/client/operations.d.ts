@@ -1929,7 +1929,7 @@ export interface Methods {
   /**
    * Remove your second factor: `DELETE /v1/user/totp`
    *
-   * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    */
   removeTotp (input?: RemoveTotpInput): Answer<undefined>
   /**

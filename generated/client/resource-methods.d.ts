@@ -333,7 +333,7 @@ export interface UserTotpResource {
   /**
    * Remove your second factor: `DELETE /v1/user/totp`
    *
-   * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    *
    * @param options The signal, the time limit and more.
    */

@@ -723,7 +723,7 @@ export interface paths {
         post: operations["startTotp"];
         /**
          * Remove your second factor
-         * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+         * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
          */
         delete: operations["removeTotp"];
         options?: never;
@@ -8873,7 +8873,7 @@ export interface components {
          */
         WebhookDeliveryId: WebhookDeliveryId;
         /**
-         * `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more.
+         * `pending` deliveries are being sent or wait for a retry. `failed` deliveries are no longer retried.
          * @example succeeded
          * @enum {string}
          */
@@ -24764,7 +24764,7 @@ export interface WebhookSecretRotation {
  */
 export type WebhookDeliveryId = string;
 /**
- * `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more.
+ * `pending` deliveries are being sent or wait for a retry. `failed` deliveries are no longer retried.
  * @example succeeded
  * @enum {string}
  */
@@ -24806,7 +24806,7 @@ export interface WebhookDelivery {
     event_id: EventId;
     /** The type of the event. */
     event_type: EventType | (string & {});
-    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
+    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are no longer retried. */
     status: WebhookDeliveryStatus | (string & {});
     /** The latest 20 attempts, oldest first. */
     attempts: WebhookAttempt[];
@@ -30457,7 +30457,7 @@ export interface WebhookDeliveryInEvents {
     event_id: EventId;
     /** The type of the event. */
     event_type: EventType | (string & {});
-    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
+    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are no longer retried. */
     status: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time
@@ -30480,7 +30480,7 @@ export interface WebhookDeliveryInEventsBefore {
     event_id?: EventId;
     /** The type of the event. */
     event_type?: EventType | (string & {});
-    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are not retried any more. */
+    /** `pending` deliveries are being sent or wait for a retry. `failed` deliveries are no longer retried. */
     status?: WebhookDeliveryStatus | (string & {});
     /**
      * Format: date-time

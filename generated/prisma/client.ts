@@ -198,6 +198,12 @@ export type ProjectCountChange = Prisma.ProjectCountChangeModel
  */
 export type IdempotencyRecord = Prisma.IdempotencyRecordModel
 /**
+ * Model Job
+ * Work that is due: a row is added in the transaction that makes the work necessary, and deleted in the
+ * transaction that stores its outcome. In between it may run more than once.
+ */
+export type Job = Prisma.JobModel
+/**
  * Model Event
  * An event, written in the transaction that made the change. The function `number_events` sets `sequence`
  * after the commit, one process at a time. So an event never becomes visible after one with a higher

@@ -122,16 +122,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -156,16 +151,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'endpoint_id', 'traceparent'],
@@ -223,16 +213,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -271,16 +256,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -336,16 +316,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],

@@ -676,8 +676,7 @@ export interface LockDocumentsOfFilesRow {
 }
 
 /**
- * Locks documents that have waited for ten minutes and have no parsing job. Reads the queue's table, which
- * belongs to pg-boss, but never writes to it.
+ * Locks documents that have waited for ten minutes and have no parsing job.
  * @see prisma/sql/knowledge/lock-documents-without-job.sql
  */
 export const lockDocumentsWithoutJob = many<{ limit: number }, LockDocumentsWithoutJobRow>(
@@ -685,9 +684,8 @@ export const lockDocumentsWithoutJob = many<{ limit: number }, LockDocumentsWith
   `SELECT d.id AS document_id, d.wanted, k.workspace_id, 0 AS tries
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.status IN ('queued', 'processing') AND d.updated_at < now() - interval '10 minutes' AND NOT EXISTS (
-  SELECT FROM pgboss.job j
-  WHERE j.name = 'documents' AND j.data ->> 'document_id' = d.id AND j.data ->> 'wanted' = d.wanted::text
-    AND j.state < 'completed'
+  SELECT FROM jobs j
+  WHERE j.queue = 'documents' AND j.data ->> 'document_id' = d.id AND j.data ->> 'wanted' = d.wanted::text
 ) ORDER BY d.updated_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED`,
   ['limit'],
 )

@@ -20,7 +20,7 @@ const rights = `
   SELECT c.relname AS name, p.privilege
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p(privilege)
-  WHERE n.nspname IN ('public', 'pgboss') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND NOT (c.relname = '_prisma_migrations' AND p.privilege <> 'SELECT')
     AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, p.privilege))
   ORDER BY 1, 2`

@@ -10,7 +10,6 @@ import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 import { defaultScopes } from '../../services/users/scopes.ts'
-import { jobQueues } from '../../services/services.ts'
 
 export interface Person {
   id: string
@@ -25,7 +24,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   await client.end()
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  await prepareDatabase(url.href, { queues: jobQueues })
+  await prepareDatabase(url.href)
   return url.href
 }
 

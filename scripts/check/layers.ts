@@ -22,6 +22,7 @@ const layers: Layer[][] = [
   [{ files: 'generated/' }],
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
+  [{ files: 'infra/jobs/' }],
   [{ files: 'services/users/' }],
   [
     { files: 'services/projects/' },

@@ -6,13 +6,12 @@ import { copyToFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
 import type { Database } from '../../infra/database/database.ts'
-import { copyJobsToFile } from '../../infra/jobs/job-copies.ts'
 import { version } from '../../infra/version.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
 import { requireOwnStore } from '../storage/ownership.ts'
 import { readBlobList } from './blob-list.ts'
 import { inTransaction, withConnection } from './connection.ts'
-import { blobsFile, excludedTables, jobsFile, referencedBlobs, tableFile } from './contents.ts'
+import { blobsFile, excludedTables, referencedBlobs, tableFile } from './contents.ts'
 import { removeOldBackups, type RemovedBackups } from './old-backups.ts'
 import { copyBlobs, type CopyResult } from './copy-blobs.ts'
 import { locationOf, type Backup, type BackupTarget } from './target.ts'
@@ -101,10 +100,6 @@ async function copySnapshot(
     version,
     sequences: await readSequences(client),
     tables: files,
-    jobs: {
-      file: jobsFile,
-      ...(await target.addFile(name, jobsFile, (path) => copyJobsToFile(client, path))),
-    },
     blobs: {
       file: blobsFile,
       total_bytes: await countBlobBytes(client),

@@ -1,9 +1,12 @@
 // Backups of databases whose migrations were replaced by the baseline. Their schema is that of the baseline
-// with other names.
+// with other names, except for the jobs.
 import type pg from 'pg'
+import { copyFromFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
+import type { LoadOptions } from './load-database.ts'
+import { readFileOf, type Backup } from './target.ts'
 
 const first = '20261121000000_people_keys_projects'
 const last = '20261231000009_rights_that_are_held'
@@ -34,8 +37,19 @@ export function withBaseline(manifest: Manifest): Manifest {
   }
 }
 
+/** How the rows of a backup become those of the baseline. */
+export function conversionOf(backup: Backup, manifest: Manifest): Pick<LoadOptions, 'besides' | 'convert'> {
+  return {
+    besides: ['jobs'],
+    async convert(client) {
+      await renameInRows(client)
+      await loadJobs(client, backup, manifest)
+    },
+  }
+}
+
 /** Names inside JSON, and a field that actors did not have. */
-export async function renameInRows(client: pg.Client): Promise<void> {
+async function renameInRows(client: pg.Client): Promise<void> {
   await client.query(`
     UPDATE ai_messages SET citations = (
       SELECT jsonb_agg(c - 'space_id' || jsonb_build_object('workspace_id', c->'space_id'))
@@ -43,4 +57,15 @@ export async function renameInRows(client: pg.Client): Promise<void> {
     ) WHERE citations <> '[]'`)
   await client.query(`
     UPDATE events SET actor = '{"service_account_id": null}' || actor WHERE NOT actor ? 'service_account_id'`)
+}
+
+/** Loads the jobs. Their lanes were numbers, and the groups of a lane had its name at their end. */
+async function loadJobs(client: pg.Client, backup: Backup, { jobs }: Manifest): Promise<void> {
+  const columns = 'jobs (id, queue, lane, group_id, due_at, data)'
+  await copyFromFile(client, columns, await readFileOf(backup, jobs!.file))
+  await client.query(`
+    UPDATE jobs SET group_id = split_part(group_id, '/', 1),
+      lane = coalesce((ARRAY['failing', 'recovered', 'slow'])[-lane::int], 'main'),
+      data = CASE WHEN data ? 'space_id'
+        THEN data - 'space_id' || jsonb_build_object('workspace_id', data->'space_id') ELSE data END`)
 }

@@ -13,7 +13,7 @@ import { locationOf, readFileOf, readManifest, type Backup } from './target.ts'
 export async function checkBackup(backup: Backup): Promise<Manifest> {
   const manifest = await readManifest(backup)
   if (!isBeforeBaseline(manifest)) requireKnownMigrations(manifest)
-  for (const { file, sha256 } of [...manifest.tables, manifest.jobs, manifest.blobs])
+  for (const { file, sha256 } of [...manifest.tables, manifest.blobs])
     if ((await hashFile(await readFileOf(backup, file))) !== sha256)
       throw new BackupError(
         `The file ${file} of the backup ${locationOf(backup)} is damaged: use another backup.`,

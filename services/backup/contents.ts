@@ -11,7 +11,6 @@ export const referencedBlobs = `(
   FROM avatars a, jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text))`
 
 export const blobsFile = 'blobs.gz'
-export const jobsFile = 'jobs.gz'
 
 export function tableFile(table: string): string {
   return `table-${table}.gz`

@@ -13,7 +13,6 @@ import {
 import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
-import { copyJobsFromFile } from '../../infra/jobs/job-copies.ts'
 import { inTransaction } from './connection.ts'
 import { readMigrationNames } from './backup.ts'
 import { excludedTables } from './contents.ts'
@@ -50,7 +49,9 @@ export async function requireNoServers(client: pg.Client): Promise<void> {
 
 export interface LoadOptions {
   onProgress: (message: string) => void
-  /** Changes the loaded rows. */
+  /** Tables that the backup has in another form. */
+  besides?: string[]
+  /** Changes the loaded rows, and loads these tables. */
   convert?: (client: pg.Client) => Promise<void>
 }
 
@@ -59,9 +60,9 @@ export async function loadDatabase(
   client: pg.Client,
   backup: Backup,
   manifest: Manifest,
-  { onProgress, convert }: LoadOptions,
+  { onProgress, besides = [], convert }: LoadOptions,
 ): Promise<void> {
-  const tables = await listTables(client, excludedTables)
+  const tables = await listTables(client, [...excludedTables, ...besides])
   requireTables(tables, manifest.tables)
   await inTransaction(client, '', async () => {
     const names = [...tables.map(({ name }) => quote(name)), 'restored_copy']
@@ -73,7 +74,6 @@ export async function loadDatabase(
       await convert?.(client)
     })
     await setSequences(client, manifest.sequences)
-    await copyJobsFromFile(client, await readFileOf(backup, manifest.jobs.file))
     await discardUnfinishedUploads(client)
     await client.query('INSERT INTO restored_copy (backup_id, backup_created_at) VALUES ($1, $2)', [
       manifest.id,

@@ -4,12 +4,11 @@ import { join } from 'node:path'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { openDatabase } from '../../infra/database/database.ts'
-import { prepareJobQueues, type QueueOptions } from '../../infra/jobs/queue.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { isBlobKey, type BlobStore } from '../storage/blobs/blob-store.ts'
 import { markRestoring, readMarker } from '../storage/ownership.ts'
 import { verifyStore, type Difference, type Verification } from '../storage/verify.ts'
-import { isBeforeBaseline, renameInRows, withBaseline } from './before-baseline.ts'
+import { conversionOf, isBeforeBaseline, withBaseline } from './before-baseline.ts'
 import { readBlobList } from './blob-list.ts'
 import { checkBackup, requireBlobs } from './check-backup.ts'
 import { withConnection } from './connection.ts'
@@ -30,7 +29,6 @@ export interface RestoreOptions {
   store: BlobStore
   /** The folder for blobs on their way. */
   tempFolder: string
-  queues: QueueOptions[]
   /** Whether the store may have blobs already, because it has survived the database. */
   keepFiles?: boolean
   onProgress?: (message: string) => void
@@ -55,9 +53,8 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   if (options.keepFiles !== true) await requireBlobs(backup, manifest)
   await markRestoring(store, manifest.database_id, manifest.id)
   await restoreBlobs(options, manifest)
-  if (state === 'empty') await restoreRows(options, manifest, isOld ? renameInRows : undefined)
+  if (state === 'empty') await restoreRows(options, manifest, isOld ? conversionOf(backup, manifest) : {})
   await applyMigrations(url, onProgress)
-  await prepareJobQueues(url, options.queues)
   const database = openDatabase({ url, name: 'platform restore', poolSize: 2, statementTimeout: 600_000 })
   try {
     onProgress('comparing the database with the file store')
@@ -124,14 +121,13 @@ async function restoreBlobs(
 }
 
 async function restoreRows(
-  { backup, url, queues, onProgress = () => {} }: RestoreOptions,
+  { backup, url, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
-  convert: LoadOptions['convert'],
+  conversion: Omit<LoadOptions, 'onProgress'>,
 ): Promise<void> {
   await applyMigrations(url, () => {}, { only: manifest.migrations })
-  await prepareJobQueues(url, queues)
   await withConnection(url, 'platform restore', async (client) => {
     await requireNoServers(client)
-    await loadDatabase(client, backup, manifest, { onProgress, convert })
+    await loadDatabase(client, backup, manifest, { onProgress, ...conversion })
   })
 }

@@ -50,8 +50,8 @@ const eventsOf = (server: WorkingServer): Promise<number> =>
 async function untilIdle(server: WorkingServer): Promise<void> {
   const waiting = () =>
     server.services.database.pool.query(
-      `SELECT 1 FROM pgboss.job WHERE name = 'webhook-deliveries'
-       AND (state = 'active' OR start_after <= now()) LIMIT 1`,
+      `SELECT 1 FROM jobs WHERE queue = 'webhook-deliveries'
+       AND (fetches > 0 OR due_at <= now()) LIMIT 1`,
     )
   await waitUntil(async () => (await waiting()).rows.length === 0, 'the end of the deliveries')
 }

@@ -262,7 +262,7 @@ t.test('e-mails are sent by SMTP, and again after a failure, with the same Messa
   t.match(await find(), { status: 'queued', error: /later/ })
   t.match(other.errors[0].message, /could not be sent and is repeated in 1 minutes/)
   t.equal(smtp.received.length, 0)
-  await prisma.$executeRawUnsafe(`UPDATE pgboss.job SET start_after = now() WHERE name = 'mails'`)
+  await prisma.$executeRawUnsafe(`UPDATE jobs SET due_at = now() WHERE queue = 'mails' AND fetches = 0`)
   await waitUntil(async () => (await find()).status === 'sent', 'the second attempt')
   const [mail] = smtp.received
   t.match(mail, { from: 'no-reply@example.com', to: [person.email] })

@@ -8,7 +8,6 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { hostsOf } from '../../infra/database/hosts.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { jobQueues } from '../../services/services.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { urlOnPort } from '../support/database-proxy.ts'
 import {
@@ -92,7 +91,7 @@ t.test('starting against a standby is one sentence', async (t) => {
     'DATABASE_URL leads to no PostgreSQL that accepts writes (it is a standby, which is read-only): set it ' +
     'to the primary, or to all hosts; see docs/high-availability.md.'
   await t.rejects(checkDatabase(options), { message: sentence })
-  await t.rejects(prepareDatabase(url, { queues: jobQueues }), { message: sentence })
+  await t.rejects(prepareDatabase(url), { message: sentence })
   const several = pair.url.replace('target_session_attrs=read-write', 'target_session_attrs=primary')
   await checkDatabase({ ...options, url: several, directUrl: several })
   // And nothing after it: no stack.

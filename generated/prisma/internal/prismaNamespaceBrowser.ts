@@ -81,6 +81,7 @@ export const ModelName = {
   ProjectCountTotal: 'ProjectCountTotal',
   ProjectCountChange: 'ProjectCountChange',
   IdempotencyRecord: 'IdempotencyRecord',
+  Job: 'Job',
   Event: 'Event',
   EventLog: 'EventLog',
   WebhookEndpoint: 'WebhookEndpoint',
@@ -560,6 +561,20 @@ export const IdempotencyRecordScalarFieldEnum = {
 } as const
 
 export type IdempotencyRecordScalarFieldEnum = (typeof IdempotencyRecordScalarFieldEnum)[keyof typeof IdempotencyRecordScalarFieldEnum]
+
+
+export const JobScalarFieldEnum = {
+  id: 'id',
+  queue: 'queue',
+  lane: 'lane',
+  groupId: 'groupId',
+  data: 'data',
+  dueAt: 'dueAt',
+  fetches: 'fetches',
+  fetchedAt: 'fetchedAt'
+} as const
+
+export type JobScalarFieldEnum = (typeof JobScalarFieldEnum)[keyof typeof JobScalarFieldEnum]
 
 
 export const EventScalarFieldEnum = {

@@ -512,6 +512,20 @@ CREATE TABLE "idempotency_records" (
 );
 
 -- CreateTable
+CREATE TABLE "jobs" (
+    "id" UUID NOT NULL DEFAULT gen_random_uuid(),
+    "queue" TEXT NOT NULL,
+    "lane" TEXT NOT NULL DEFAULT 'main',
+    "group_id" TEXT NOT NULL,
+    "data" JSONB NOT NULL,
+    "due_at" TIMESTAMPTZ(6) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "fetches" INTEGER NOT NULL DEFAULT 0,
+    "fetched_at" TIMESTAMPTZ(6),
+
+    CONSTRAINT "jobs_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
 CREATE TABLE "events" (
     "id" TEXT NOT NULL,
     "position" BIGSERIAL NOT NULL,
@@ -1267,6 +1281,9 @@ CREATE INDEX "project_count_changes_user_id_status_idx" ON "project_count_change
 
 -- CreateIndex
 CREATE INDEX "idempotency_records_created_at_idx" ON "idempotency_records"("created_at");
+
+-- CreateIndex
+CREATE INDEX "jobs_queue_lane_due_at_idx" ON "jobs"("queue", "lane", "due_at");
 
 -- CreateIndex
 CREATE INDEX "webhook_endpoints_user_id_created_at_id_idx" ON "webhook_endpoints"("user_id", "created_at", "id");

@@ -12,6 +12,8 @@ export interface Described {
 interface TypedName {
   name: string
   type: string
+  /** A parameter that a caller may leave out. */
+  optional?: boolean
 }
 
 interface TypedParameter extends TypedName {
@@ -109,7 +111,9 @@ function labelOf({ file }: SqlSource): string {
 }
 
 function objectType(fields: TypedName[]): string {
-  return fields.length === 0 ? '{}' : `{ ${fields.map(({ name, type }) => `${name}: ${type}`).join('; ')} }`
+  return fields.length === 0
+    ? '{}'
+    : `{ ${fields.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`).join('; ')} }`
 }
 
 function rowType(name: string, columns: Column[]): string {
@@ -165,7 +169,7 @@ export function typed(
 ): Described {
   return {
     source,
-    parameters: source.parameters.map(({ name, nullable: isNullable, nullableElements }, i) => {
+    parameters: source.parameters.map(({ name, nullable: isNullable, optional, nullableElements }, i) => {
       const { name: sqlType, parameter } = catalog.types.get(parameters[i])!
       const type = nullableElements
         ? parameter.replace(/^readonly \(?(.*?)\)?\[\]$/, 'readonly ($1 | null)[]')
@@ -173,6 +177,7 @@ export function typed(
       return {
         name,
         type: `${type}${isNullable ? ' | null' : ''}`,
+        ...(optional && { optional }),
         ...(/^jsonb?$/.test(sqlType) && { isJson: true }),
       }
     }),

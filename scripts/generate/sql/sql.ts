@@ -120,7 +120,7 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   try {
     const server = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
     try {
-      await prepareDatabase(server.url, { queues: [] }).catch((error: unknown) => {
+      await prepareDatabase(server.url).catch((error: unknown) => {
         if (!(error instanceof MigrationError)) throw error
         throw new GenerateError(`${error.message}\n${error.excerpt}`.trim(), { cause: error })
       })

@@ -39,7 +39,7 @@ export function unusedFiles(folder: string, modules = callingModules(folder)): s
 
 function isIncluded(file: string, texts: Map<string, string>): boolean {
   const { domain, name } = partsOf(file)
-  const include = new RegExp(`\\{(${domain}/)?${name}[\\s}]`)
+  const include = new RegExp(`\\{(?:[:=]|[a-z]\\w*\\.)?(${domain}/)?${name}[\\s}]`)
   return [...texts].some(([other, text]) => {
     const [found, prefix] = include.exec(text) ?? []
     return found !== undefined && (prefix !== undefined || partsOf(other).domain === domain)

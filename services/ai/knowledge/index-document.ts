@@ -121,10 +121,11 @@ class IndexingRun {
 
   /** Does the work that needs no transaction. @returns the outcome, or null if the job is out of date. */
   async #index(): Promise<Outcome | null> {
-    const { data, retryCount } = this.#job
+    const { data, fetches } = this.#job
     const { database, onError } = this.#options
-    if (retryCount >= maxLosses) {
-      onError(new Error(`document ${data.document_id} failed: its worker was lost ${retryCount} times`))
+    const losses = fetches - 1
+    if (losses >= maxLosses) {
+      onError(new Error(`document ${data.document_id} failed: its worker was lost ${losses} times`))
       return this.#failed(unavailable)
     }
     const document = await sql.claimDocument(database, { id: data.document_id, wanted: data.wanted })
