@@ -2,7 +2,7 @@
 // can read. A log would keep it for good, and others read logs.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from '../infra/private-file.ts'
+import { writePrivateFile } from '../infra/encryption/private-file.ts'
 
 /** Where the first key is: to be shown on the terminal, or in a file. */
 export type FirstKey = { secret: string } | { file: string }

@@ -1,5 +1,5 @@
 // Knowledge bases: create, list, get, update, delete and search.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { Handlers } from '../services/handler.ts'
 import {

@@ -1,16 +1,17 @@
 // Sign-up, sign-in, the second factor, and the sessions of a user.
-import { networkOf } from '../infra/network.ts'
+import { tokenDigest } from '../infra/encryption/tokens.ts'
+import { networkOf } from '../services/users/client-network.ts'
 import type { Handlers } from '../services/handler.ts'
-import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
-import { requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
-import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
+import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
+import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { hashPassword, requireUncommon } from '../services/auth/passwords/hash.ts'
 import {
   confirmSignUp,
   resetPassword,
   signInWithPasskey,
   signInWithPassword,
   signInWithToken,
-} from '../services/auth/new-sessions.ts'
+} from '../services/auth/sessions/new-sessions.ts'
 import {
   deviceOf,
   endSession,
@@ -21,16 +22,12 @@ import {
   moveToCookie,
   refreshSession,
   type SessionTokens,
-} from '../services/auth/sessions.ts'
-import {
-  changeAddress,
-  holdProof,
-  lockActiveUser,
-  requireProof,
-  requireSignUp,
-  setPassword,
-  useToken,
-} from '../services/auth/sign-in.ts'
+} from '../services/auth/sessions/sessions.ts'
+import { changeAddress, setPassword } from '../services/auth/account-changes.ts'
+import { holdProof, requireProof } from '../services/auth/passwords/proof.ts'
+import { lockActiveUser } from '../services/users/users.ts'
+import { requireSignUp } from '../services/auth/sign-up.ts'
+import { useToken } from '../services/auth/tokens/one-time-tokens.ts'
 import { confirmTotp, makeRecoveryCodes, readTotp, removeTotp, startTotp } from '../services/auth/totp.ts'
 import { alertUser, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
@@ -140,7 +137,7 @@ export const auth = {
 
   async confirmEmailChange({ principal, body }, services) {
     return await services.db.transaction(async (tx) => {
-      const token = await useToken(tx, body.token, 'email_change')
+      const token = await useToken(tx, 'email_change', tokenDigest(body.token))
       return { status: 200, body: await changeAddress(tx, services, principal, token) }
     })
   },

@@ -1,5 +1,5 @@
 // The custom roles of an organization. Every change locks the organization's row.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openOrganization } from '../services/organizations/access.ts'
 import {

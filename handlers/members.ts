@@ -1,6 +1,6 @@
 // The members of a project. Every change locks the project's row, so concurrent changes to one project run
 // one by one.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'

@@ -1,6 +1,6 @@
 // The members of an organization and the invitations to it. Every change locks the organization's row, so
 // concurrent changes to one organization run one by one.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { acceptToOrganization } from '../services/invitations/answer.ts'

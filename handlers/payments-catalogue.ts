@@ -1,5 +1,5 @@
 // The catalog of products and prices: operators write it, everyone may read it.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   findPrice,

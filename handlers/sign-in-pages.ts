@@ -3,17 +3,22 @@
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
 import { ApiError, unauthorized } from '../infra/errors.ts'
 import { isEmail } from '../infra/validation/formats.ts'
-import { findBrowserSession } from '../services/auth/browser-session.ts'
-import { readFlowCookie, readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
-import { oidcTokenDigest } from '../services/auth/identities.ts'
-import { challengeOf, decryptFlow } from '../services/auth/oidc.ts'
-import { mailToken } from '../services/auth/mailed-tokens.ts'
+import { findBrowserSession } from '../services/auth/sessions/browser-session.ts'
+import {
+  readFlowCookie,
+  readReturnPath,
+  returnCookie,
+  sessionCookie,
+} from '../services/auth/sessions/cookies.ts'
+import { oidcTokenDigest } from '../services/auth/oidc/identities.ts'
+import { challengeOf, decryptFlow } from '../services/auth/oidc/oidc.ts'
+import { mailToken } from '../services/auth/tokens/mailed-tokens.ts'
 import {
   confirmSignUp,
   resetPassword,
   signInWithPassword,
   signInWithToken,
-} from '../services/auth/new-sessions.ts'
+} from '../services/auth/sessions/new-sessions.ts'
 import {
   databaseFor,
   findSession,
@@ -28,8 +33,10 @@ import {
 import type { FormState } from '../services/auth/pages/form.ts'
 import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
 import { renderMailSent, renderRefusal, renderToken, type TokenKind } from '../services/auth/pages/token.ts'
-import { deviceOf, endSession } from '../services/auth/sessions.ts'
-import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import { deviceOf, endSession } from '../services/auth/sessions/sessions.ts'
+import { changeAddress } from '../services/auth/account-changes.ts'
+import { findTokenGoal, useToken } from '../services/auth/tokens/one-time-tokens.ts'
+import { requireSignUp } from '../services/auth/sign-up.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
 export const signInPages = {
@@ -228,7 +235,7 @@ async function confirmAddress<Page>(
   }
   try {
     await databaseFor(request, services, principal).transaction(async (tx) =>
-      changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
+      changeAddress(tx, services, principal, await useToken(tx, 'email_change', tokenDigest(token))),
     )
     return redirectTo('/account')
   } catch (error) {

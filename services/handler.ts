@@ -1,7 +1,7 @@
 // The types of handlers: the request that a handler gets, and the responses that it may return. They are
 // derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
-import type { FairSemaphore } from '../infra/fair-semaphore.ts'
+import type { FairSemaphore } from '../infra/concurrency/fair-semaphore.ts'
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,

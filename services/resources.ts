@@ -3,7 +3,7 @@
 // handlers/ replaces single ones.
 import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
-import { changesOf, hasFields } from '../infra/changes.ts'
+import { changesOf, hasFields } from '../infra/contract/changes.ts'
 import { uniqueColumns, violatedConstraint } from '../infra/database/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'

@@ -2,7 +2,7 @@
 // user may have connections to the database; the others wait.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { connectionsPerUser } from '../../infra/database/user-share.ts'
-import { FairSemaphore } from '../../infra/fair-semaphore.ts'
+import { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 
 const maxWaitMs = 15_000
 

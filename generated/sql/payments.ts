@@ -1131,46 +1131,6 @@ export interface ListSubscriptionsRow {
 }
 
 /**
- * `find-checkout` that locks the session against other writers.
- * @see prisma/sql/payments/lock-checkout.sql
- */
-export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
-  'payments/lock-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
-CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
-FROM checkouts c
-WHERE c.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockCheckoutRow {
-  id: string
-  user_id: string
-  url: string
-  mode: 'payment' | 'subscription'
-  status: 'open' | 'complete' | 'expired'
-  payment_status: 'paid' | 'unpaid'
-  order_id: string
-  subscription_id: string | null
-  total_amount: number
-  currency: Schemas['Currency']
-  success_url: string
-  cancel_url: string
-  expires_at: string
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-  owns_order: boolean
-  gateway: string
-  gateway_reference: string | null
-  gateway_url: string | null
-  project_id: string | null
-  owner_id: string
-}
-
-/**
  * Locks the open checkout session of an order against other writers.
  * @see prisma/sql/payments/lock-open-checkout.sql
  */

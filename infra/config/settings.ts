@@ -1,6 +1,6 @@
 // The table of all settings: variable, kind, default and description. It defines the type `Config` and its
 // parser; `npm run settings` writes .env.example and docs/configuration.md from it.
-import { isWellFormed, type KeyMode } from '../api-key-format.ts'
+import { isWellFormed, type KeyMode } from '../encryption/api-key-format.ts'
 import { builtinModel, readProviders } from './ai-providers.ts'
 import { readOidcProviders } from './oidc-providers.ts'
 import {

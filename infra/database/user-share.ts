@@ -1,7 +1,7 @@
 // How many connections to the database the requests of one user take at once. The others wait without one, so
 // that a user with many requests does not hold all connections, and other users do not wait for them.
 import { availableParallelism } from 'node:os'
-import { FairSemaphore } from '../fair-semaphore.ts'
+import { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 
 const share = 0.4
 const maxWaiting = 10_000

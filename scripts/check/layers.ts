@@ -44,6 +44,7 @@ const layers: Layer[][] = [
     { files: 'services/backup/' },
     { files: 'services/docs/', imports: ['generated/', 'infra/'] },
   ],
+  [{ files: 'services/deletion/' }],
   [{ files: 'services/*' }],
   [{ files: 'handlers/', except: ['handlers/'] }],
   [{ files: 'generated/routes.ts' }],
@@ -81,6 +82,22 @@ const checked = ['infra', 'services', 'handlers', 'app', 'packages', 'scripts']
  */
 export function layerProblems(folder: string): string[] {
   return checked.flatMap((name) => sources(folder, name)).flatMap((file) => fileProblems(folder, file))
+}
+
+/** The difference between the table and the list of domains in `page`, docs/architecture.md; null if none. */
+export function domainProblem(page: string): string | null {
+  const [, section = ''] = page.split('\n## The domains\n')
+  const items = section
+    .split('\n## ')[0]
+    .split(/^\d+\. /m)
+    .slice(1)
+  const listed = items.map((item) => [...item.matchAll(/`([\w-]+)`:/g)].map(([, name]) => name).join(', '))
+  const rows = layers.map((row) =>
+    row.flatMap(({ files }) => /^services\/([\w-]+)\/$/.exec(files)?.[1] ?? []),
+  )
+  const domains = rows.map((row) => row.join(', ')).filter((row) => row !== '')
+  if (listed.join('; ') === domains.join('; ')) return null
+  return `docs/architecture.md lists the domains ${listed.join('; ')}; the table has ${domains.join('; ')}`
 }
 
 function fileProblems(folder: string, file: string): string[] {
@@ -150,7 +167,9 @@ function projectPath(folder: string, file: string): string {
 }
 
 if (import.meta.main) {
-  const problems = layerProblems(resolve(import.meta.dirname, '../..'))
+  const folder = resolve(import.meta.dirname, '../..')
+  const page = readFileSync(join(folder, 'docs/architecture.md'), 'utf8')
+  const problems = [...layerProblems(folder), domainProblem(page) ?? []].flat()
   for (const problem of problems) console.log(problem)
   process.exit(problems.length === 0 ? 0 : 1)
 }

@@ -1,7 +1,6 @@
 // Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is
 // too old for the server, installs Node from the npm registry: the version and hash in
-// scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions
-// run this file.
+// scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -9,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -43,13 +43,14 @@ const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd'
 const usage = [
   'Usage: node scripts/setup/main.mjs [--dev]',
   '  Installs the packages that a server needs, and a current Node if this one is too old. The npm scripts',
-  '  run it before each command; it does nothing when all is installed.',
+  '  run it first, by scripts/run.mjs; it does nothing when all is installed.',
   '  --dev  installs those of the tests and the generator, too',
 ].join('\n')
 
 class SetupError extends Error {}
 
-async function main() {
+/** Installs what is missing. */
+export async function setUp(dev) {
   if (systemNode() < OLDEST_NODE) {
     throw new SetupError(
       'This project needs Node ' +
@@ -59,9 +60,6 @@ async function main() {
         '. Install a current Node from nodejs.org.',
     )
   }
-  if (process.argv.includes('--help') || process.argv.includes('-h')) return console.log(usage)
-  if (process.argv.includes('--version')) return console.log(readJson(join(root, 'package.json')).version)
-  const dev = process.argv.includes('--dev')
   if (dev) configureGit(root)
   if (isReady(dev) || (existsSync(prunedFile) && !dev)) return
   const unlock = await lock()
@@ -180,6 +178,19 @@ function hasNode() {
   return found !== undefined && found.version === node.version
 }
 
+/** The Node that runs the scripts: this one, or the installed one if this one is too old. */
+export function nodeFile() {
+  const node = pinnedNode()
+  if (node === undefined || Number(process.versions.node.split('.')[0]) >= SERVER_NODE)
+    return process.execPath
+  return join(nodeFolder, insideOf(node))
+}
+
+/** The path of the program in the folder where npm installs it. */
+function insideOf({ name }) {
+  return join('node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+}
+
 function platform() {
   return process.platform + '-' + process.arch
 }
@@ -203,7 +214,7 @@ async function installNode() {
   mkdirSync(dirname(nodeLink), { recursive: true })
   writeLock(node)
   await npm(['ci', '--prefix', nodeFolder])
-  const inside = join('node_modules', node.name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  const inside = insideOf(node)
   const check = spawnSync(join(nodeFolder, inside), ['--version'], { encoding: 'utf8' })
   if (check.status !== 0 || check.stdout.trim() !== 'v' + node.version)
     throw unusableNode('This system does not run Node ' + node.version)
@@ -353,7 +364,13 @@ function readJson(path) {
   }
 }
 
-main().catch((error) => {
+export function reportError(error) {
   console.error(error instanceof SetupError ? error.message : error)
   process.exitCode = 1
-})
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('--help') || process.argv.includes('-h')) console.log(usage)
+  else if (process.argv.includes('--version')) console.log(readJson(join(root, 'package.json')).version)
+  else setUp(process.argv.includes('--dev')).catch(reportError)
+}

@@ -7,12 +7,12 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
-import { networkOf } from '../../infra/network.ts'
+import { networkOf } from '../users/client-network.ts'
 import type { User as UserRow } from '../../generated/prisma/client.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type Mails } from '../mail/mails.ts'
-import { hashCode } from './passwords.ts'
-import { countAttempt, maxFailures, type CountingServices } from './sign-in.ts'
+import { hashCode } from './passwords/hash.ts'
+import { countAttempt, maxFailures, type CountingServices } from './passwords/attempts.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']

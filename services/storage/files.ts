@@ -75,7 +75,7 @@ export function toFile({ blob_key: _key, ...file }: FileRow): StoredFile {
 }
 
 /** Any file, expired or not, without authorization; undefined for a missing file. */
-export async function fileById(db: Db, id: string): Promise<StoredFile | undefined> {
+export async function findFile(db: Db, id: string): Promise<StoredFile | undefined> {
   return await sql.findFile(db, { id })
 }
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
-import { newSecret } from '../../infra/api-key-format.ts'
+import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ConfigError, loadEnvFile, readConfig } from '../../infra/config/config.ts'
-import { newSecret } from '../../infra/api-key-format.ts'
+import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { settings } from '../../infra/config/settings.ts'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { configurationPage, envExample } from '../../scripts/settings/main.ts'

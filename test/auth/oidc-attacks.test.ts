@@ -168,7 +168,7 @@ t.test('a cookie that was changed, or is too old, is refused', async (t) => {
     `oidc=${Buffer.from('{}').toString('base64url')}`,
   ])
     t.equal((await fetch(callback, { headers: { cookie: changed }, redirect: 'manual' })).status, 401)
-  const { encryptFlow } = await import('../../services/auth/oidc.ts')
+  const { encryptFlow } = await import('../../services/auth/oidc/oidc.ts')
   const old = encryptFlow(server.services.cipher, {
     provider: 'hostile',
     state: started.get('state')!,

@@ -18,7 +18,7 @@ import {
   insertSubscription,
   setCancelAtPeriodEnd,
   setLatestOrder,
-  subscriptionById,
+  lockSubscription,
 } from '../../services/payments/subscriptions.ts'
 import type { TestServer } from './server.ts'
 
@@ -214,7 +214,7 @@ export async function insertedSubscription(
     if (status !== 'incomplete') await pay(server, tx, order.id)
     if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
     if (status === 'canceled')
-      await cancelSubscriptionNow(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
+      await cancelSubscriptionNow(tx, services, (await lockSubscription(tx, id))!, now)
     return id
   })
 }

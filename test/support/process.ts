@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { newSecret } from '../../infra/api-key-format.ts'
+import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { highLimits } from './high-limits.ts'
 import { testSecretKey } from './database.ts'
 

@@ -4,7 +4,7 @@ import { statement } from '../../infra/database/statements.ts'
 import { createWebhookEndpoint } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
-// What differs between two jobs by themselves: ids and times.
+// Leaves out the ids and times, which differ between any two jobs.
 const jobs = statement<{ job: Record<string, unknown> }>(`
   SELECT to_jsonb(j) - ARRAY['id', 'due_at']
     || jsonb_build_object('data', j.data - 'delivery_id', 'due', j.due_at <= now()) AS job

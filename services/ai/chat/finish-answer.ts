@@ -7,7 +7,7 @@ import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { messageById, type OwnedMessage } from './messages.ts'
+import { findMessage, type OwnedMessage } from './messages.ts'
 import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
 import type { Providers } from '../providers/providers.ts'
@@ -78,7 +78,7 @@ export async function finishMessage(
         costMicros: costOf(outcome, providers.priceOf(model)),
       },
     )
-  const [found] = await Promise.all([messageById(tx, id, principal), ofSession, ofKey])
+  const [found] = await Promise.all([findMessage(tx, id, principal), ofSession, ofKey])
   const message = found!
   const type =
     status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'

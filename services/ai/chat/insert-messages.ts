@@ -9,9 +9,9 @@ import type { Principal } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
 import type { AnswerRequest } from './answer-limits.ts'
 import type { GenerationTask } from './live-answer.ts'
-import { messageById, type HistoryMessage, type OwnedMessage } from './messages.ts'
+import { findMessage, type HistoryMessage, type OwnedMessage } from './messages.ts'
 import { contextWindowOf, requireFits, reservationFor, type Conversation } from './prompt.ts'
-import { sessionById, titleFrom, type OwnedSession } from './sessions.ts'
+import { findSession, titleFrom, type OwnedSession } from './sessions.ts'
 
 interface InsertServices {
   providers: Pick<Providers, 'models'>
@@ -103,7 +103,7 @@ export async function insertAnswer(
   })
   const counted =
     session !== null && sql.addSessionMessages(tx.later, { id: session.id, added_messages: addedMessages })
-  const [found] = await Promise.all([messageById(tx, id, principal), inserted, counted])
+  const [found] = await Promise.all([findMessage(tx, id, principal), inserted, counted])
   const message = found!
   const options = { temperature, maxTokens, stop }
   return {
@@ -152,7 +152,7 @@ async function setTitle(
   title: string,
 ): Promise<void> {
   await sql.updateTitle(tx, { id: previous.id, title })
-  await events.emit(tx, 'session.updated', await sessionById(tx, previous.id), { previous, userId })
+  await events.emit(tx, 'session.updated', await findSession(tx, previous.id), { previous, userId })
 }
 
 /** The workspaces whose documents may be part of an answer, directly or through the history. */

@@ -43,7 +43,7 @@ export function toSession({ owner_id: _owner, ...session }: OwnedSession): Sessi
   return session
 }
 
-export async function sessionById(db: Db, id: string): Promise<Session> {
+export async function findSession(db: Db, id: string): Promise<Session> {
   return await sql.findSession(db, { id })
 }
 

@@ -1,7 +1,7 @@
 // Processes one parsing job: the document becomes ready with its text and chunks, fails with a reason, or is
 // requeued. One transaction stores the outcome, emits the event and completes the job. Until then searches
 // find the previous chunks.
-import { retry } from '../../../infra/retry.ts'
+import { retry } from '../../../infra/concurrency/retry.ts'
 import { Readable } from 'node:stream'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Db } from '../../../infra/database/database.ts'

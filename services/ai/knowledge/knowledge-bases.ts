@@ -9,7 +9,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import { timestampAfter } from '../../../infra/database/timestamps.ts'
-import type { Changes } from '../../../infra/changes.ts'
+import type { Changes } from '../../../infra/contract/changes.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 

@@ -2,11 +2,11 @@
 // nonce. What a flow needs is in an encrypted cookie of the browser that began it, not in the database.
 import { hash } from 'node:crypto'
 import type * as OpenId from 'openid-client'
-import type { OidcProvider } from '../../infra/config/oidc-providers.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { unauthorized, unavailable } from '../../infra/errors.ts'
-import { Lazy } from '../../infra/lazy.ts'
-import { isEmail } from '../../infra/validation/formats.ts'
+import type { OidcProvider } from '../../../infra/config/oidc-providers.ts'
+import type { Cipher } from '../../../infra/encryption/cipher.ts'
+import { unauthorized, unavailable } from '../../../infra/errors.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
+import { isEmail } from '../../../infra/validation/formats.ts'
 
 /** The state of a sign-in, which the browser keeps between its two requests. */
 export interface OidcFlow {

@@ -1,16 +1,16 @@
 // Deletes a user and all data that only the user owns. The row in `users` stays without personal data,
 // because projects and events still refer to it.
-import { restorableDays } from './projects/projects.ts'
-import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from './users/users.ts'
-import { deletedEndpoint } from './webhooks/endpoints.ts'
-import type { Emitter } from './events/emit.ts'
-import type { Db } from '../infra/database/database.ts'
-import { endMemberships, requireNotOnlyOwner } from './organizations/members.ts'
-import { endServiceAccount } from './organizations/service-accounts.ts'
-import * as sql from '../generated/sql/users.ts'
-import type { User as UserRow } from '../generated/prisma/client.ts'
-import { timestampAfter } from '../infra/database/timestamps.ts'
-import { conflict } from '../infra/errors.ts'
+import { restorableDays } from '../projects/projects.ts'
+import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from '../users/users.ts'
+import { deletedEndpoint } from '../webhooks/endpoints.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
+import { endServiceAccount } from '../organizations/service-accounts.ts'
+import * as sql from '../../generated/sql/users.ts'
+import type { User as UserRow } from '../../generated/prisma/client.ts'
+import { timestampAfter } from '../../infra/database/timestamps.ts'
+import { conflict } from '../../infra/errors.ts'
 
 /** The columns of a deleted user. */
 const anonymized = {

@@ -1,5 +1,5 @@
 // Limits what a user may have open in this process at once, such as streams and uploads.
-import { tooManyOpen } from './errors.ts'
+import { tooManyOpen } from '../errors.ts'
 
 export class OpenCounts {
   /** The name of the counted things in messages, as a plural. */

@@ -1,5 +1,5 @@
 // A semaphore that is fair between users: how many tasks run at once, in total and for each user.
-import { tooManyOpen, unavailable } from './errors.ts'
+import { tooManyOpen, unavailable } from '../errors.ts'
 import { OpenCounts } from './open-counts.ts'
 
 export interface FairSemaphoreOptions {

@@ -1,8 +1,8 @@
 // The changes of an update, by the same rules for every resource. Omitted fields keep their value, `metadata`
 // is merged key by key, and an update that changes nothing writes nothing.
 import { isDeepStrictEqual } from 'node:util'
-import { invalidField } from './errors.ts'
-import { isObject } from './objects.ts'
+import { invalidField } from '../errors.ts'
+import { isObject } from '../validation/strict-json.ts'
 
 type Pairs = Record<string, string>
 

@@ -1,13 +1,13 @@
 // Purges projects 30 days after their deletion, with all resources in them. Financial records survive and
 // move to their owner.
-import type { Db } from '../infra/database/database.ts'
-import * as sql from '../generated/sql/projects.ts'
-import { deleteEach, type RetentionTask } from '../infra/jobs/retention.ts'
-import { deleteProjectEvents } from './events/retention.ts'
-import { detachFromProject } from './payments/detach-from-project.ts'
-import { deleteDocumentBatchOfProject } from './ai/knowledge/knowledge-bases.ts'
-import { endServiceAccountsOf } from './organizations/service-accounts.ts'
-import { restorableDays } from './projects/projects.ts'
+import type { Db } from '../../infra/database/database.ts'
+import * as sql from '../../generated/sql/projects.ts'
+import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteProjectEvents } from '../events/retention.ts'
+import { detachFromProject } from '../payments/detach-from-project.ts'
+import { deleteDocumentBatchOfProject } from '../ai/knowledge/knowledge-bases.ts'
+import { endServiceAccountsOf } from '../organizations/service-accounts.ts'
+import { restorableDays } from '../projects/projects.ts'
 
 const filesPerStep = 1000
 

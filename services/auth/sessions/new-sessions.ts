@@ -1,28 +1,23 @@
 // The ways to a new session: a password, a one-time token, a passkey, a confirmed sign-up, a new password.
 // Slow work, such as hashing, is done before the transaction, which then repeats the checks whose result may
 // have changed.
-import type { Config } from '../../infra/config/config.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { networkOf } from '../../infra/network.ts'
-import { linkIdentityOf, oidcTokenDigest } from './identities.ts'
-import { challengeOf } from './oidc.ts'
-import { hashPassword, requireUncommon } from './passwords.ts'
-import { checkPasskey, usePasskey, type PasskeyAssertion } from './passkeys.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { tokenDigest } from '../../../infra/encryption/tokens.ts'
+import { networkOf } from '../../users/client-network.ts'
+import { lockActiveUser } from '../../users/users.ts'
+import { linkIdentityOf, oidcTokenDigest } from '../oidc/identities.ts'
+import { challengeOf } from '../oidc/oidc.ts'
+import { hashPassword, requireUncommon } from '../passwords/hash.ts'
+import { checkPasskey, usePasskey, type PasskeyAssertion } from '../passkeys.ts'
 import { createSession, type Device, type Method, type SessionTokens } from './sessions.ts'
-import {
-  checkPassword,
-  createConfirmedUser,
-  holdPassword,
-  lockActiveUser,
-  lockUserOfToken,
-  setPassword,
-  userBeforeUse,
-  useToken,
-  type SignInServices,
-} from './sign-in.ts'
-import { checkSecondFactor, useSecondFactor, type SecondFactor } from './totp.ts'
+import { checkPassword, holdPassword } from '../passwords/check.ts'
+import { createConfirmedUser } from '../sign-up.ts'
+import { lockUserOfToken, userBeforeUse, useToken } from '../tokens/one-time-tokens.ts'
+import { setPassword, type AccountServices } from '../account-changes.ts'
+import { checkSecondFactor, useSecondFactor, type SecondFactor } from '../totp.ts'
 
-export type NewSessionServices = SignInServices & {
+export type NewSessionServices = AccountServices & {
   db: Db
   config: Readonly<Config>
 }
@@ -59,11 +54,11 @@ export async function signInWithToken(
 ): Promise<SessionTokens> {
   const { db } = services
   const digest = oidcTokenDigest(token, verifier === undefined ? null : challengeOf(verifier))
-  const asked = await userBeforeUse(db, token, method, digest)
+  const asked = await userBeforeUse(db, method, digest)
   device.identify?.(asked)
   const factor = await checkSecondFactor(services, { userId: asked, code, ip: device.ip })
   return await db.transaction(async (tx) => {
-    const used = await useToken(tx, token, method, digest)
+    const used = await useToken(tx, method, digest)
     const userId = await lockUserOfToken(tx, used)
     const session = await signedIn(tx, services, { userId, method, factor, device })
     await linkIdentityOf(tx, services, userId, used)
@@ -95,7 +90,7 @@ export async function confirmSignUp(
 ): Promise<SessionTokens> {
   const hash = password === undefined ? null : await hashNewPassword(password, device)
   return await services.db.transaction(async (tx) => {
-    const row = await useToken(tx, token, 'sign_up')
+    const row = await useToken(tx, 'sign_up', tokenDigest(token))
     const userId = await createConfirmedUser(tx, services, row, hash)
     return await signedIn(tx, services, { userId, method: 'link', factor: null, device })
   })
@@ -109,12 +104,13 @@ export async function resetPassword(
 ): Promise<SessionTokens> {
   const { db } = services
   await requireUncommon(password)
-  const asked = await userBeforeUse(db, token, 'password_reset')
+  const digest = tokenDigest(token)
+  const asked = await userBeforeUse(db, 'password_reset', digest)
   device.identify?.(asked)
   const factor = await checkSecondFactor(services, { userId: asked, code, ip: device.ip })
   const hash = await hashPassword(password, networkOf(device.ip))
   return await db.transaction(async (tx) => {
-    const userId = await lockUserOfToken(tx, await useToken(tx, token, 'password_reset'))
+    const userId = await lockUserOfToken(tx, await useToken(tx, 'password_reset', digest))
     await setPassword(tx, services, await lockActiveUser(tx, userId), { hash, except: null })
     return await signedIn(tx, services, { userId, method: 'link', factor, device })
   })

@@ -1,6 +1,6 @@
 // The session of a browser, by its cookie.
-import type { Config } from '../../infra/config/config.ts'
-import type { Principal, Principals } from '../users/authentication.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import type { Principal, Principals } from '../../users/authentication.ts'
 import { readSessionCookie } from './cookies.ts'
 
 /** Null without a cookie, or if its session has ended. */

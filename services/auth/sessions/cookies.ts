@@ -2,8 +2,8 @@
 // it. The check follows the Fetch Metadata and Origin headers, which pages cannot set, so pages need no token
 // against forged requests (CSRF).
 import { parseCookie, stringifySetCookie } from 'cookie'
-import type { Config } from '../../infra/config/config.ts'
-import { forbidden } from '../../infra/errors.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import { forbidden } from '../../../infra/errors.ts'
 
 type Settings = Readonly<Pick<Config, 'publicUrl' | 'corsOrigins' | 'sessionMaxDays'>>
 

@@ -2,9 +2,9 @@
 import { argon2, createHash, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { promisify } from 'node:util'
-import { invalidField } from '../../infra/errors.ts'
-import { FairSemaphore } from '../../infra/fair-semaphore.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { invalidField } from '../../../infra/errors.ts'
+import { FairSemaphore } from '../../../infra/concurrency/fair-semaphore.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
 
 const derive = promisify(argon2)
 

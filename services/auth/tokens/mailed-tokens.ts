@@ -1,11 +1,11 @@
 // Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
 // the same work whether or not the address has an account: the job that sends the e-mail looks for it.
-import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
-import type { Cipher } from '../../infra/encryption/cipher.ts'
-import { queueMail, type Mails } from '../mail/mails.ts'
-import { lifetimes, type Mailed } from '../mail/templates.ts'
-import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import type { Cipher } from '../../../infra/encryption/cipher.ts'
+import { queueMail, type Mails } from '../../mail/mails.ts'
+import { lifetimes, type Mailed } from '../../mail/templates.ts'
+import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 
 /** The purpose of a one-time token. `oidc` tokens are not sent by e-mail: the browser brings them back. */
 export type TokenPurpose = Mailed | 'oidc'

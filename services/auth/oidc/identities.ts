@@ -1,18 +1,20 @@
 // The accounts of users at identity providers: which user signs in with which, and new users.
-import * as sql from '../../generated/sql/auth.ts'
-import type { components } from '../../generated/types.ts'
-import type { Config } from '../../infra/config/config.ts'
-import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
-import type { Page } from '../../infra/database/pagination.ts'
-import { newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
-import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
-import { newId, timeOf } from '../../infra/ids.ts'
-import { alertUser } from '../mail/mails.ts'
-import { requireRecentSignIn } from '../users/api-keys.ts'
-import type { Principal } from '../users/authentication.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { components } from '../../../generated/types.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import type { Page } from '../../../infra/database/pagination.ts'
+import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
+import { forbidden, notFound, unauthorized } from '../../../infra/errors.ts'
+import { newId, timeOf } from '../../../infra/ids.ts'
+import { alertUser } from '../../mail/mails.ts'
+import { requireRecentSignIn } from '../../users/api-keys.ts'
+import type { Principal } from '../../users/authentication.ts'
+import { lockActiveUser } from '../../users/users.ts'
 import type { Claims } from './oidc.ts'
-import { createConfirmedUser, lockActiveUser, requireSignUp, type SignInServices } from './sign-in.ts'
+import { createConfirmedUser, requireSignUp } from '../sign-up.ts'
+import type { AccountServices } from '../account-changes.ts'
 
 export type Identity = components['schemas']['Identity']
 
@@ -34,7 +36,7 @@ export function oidcTokenDigest(token: string, challenge: string | null): string
   return tokenDigest(challenge === null ? token : `${token} ${challenge}`)
 }
 
-type IdentityServices = SignInServices & { config: Readonly<Pick<Config, 'signUp'>> }
+type IdentityServices = AccountServices & { config: Readonly<Pick<Config, 'signUp'>> }
 
 /**
  * The one-time token of a person who has signed in at a provider, or why there is none. A new identity is
@@ -101,7 +103,7 @@ interface NewLink {
  */
 export async function linkIdentityOf(
   tx: Db,
-  services: SignInServices,
+  services: AccountServices,
   userId: string,
   { provider, subject, email }: Pick<sql.UseTokenRow, 'provider' | 'subject' | 'email'>,
 ): Promise<void> {
@@ -116,7 +118,7 @@ export async function linkIdentityOf(
 /** Links an identity to a locked user. @returns false if another sign-in has linked it meanwhile. */
 async function link(
   tx: Db,
-  { events }: Pick<SignInServices, 'events'>,
+  { events }: Pick<AccountServices, 'events'>,
   { userId, provider, subject, email }: NewLink,
 ): Promise<boolean> {
   const id = newId('idn')
@@ -177,7 +179,7 @@ export async function listOwnIdentities(db: Db, { userId }: Principal): Promise<
  */
 export async function removeOwnIdentity(
   tx: Db,
-  services: SignInServices,
+  services: AccountServices,
   { id, principal }: { id: string; principal: Principal },
   check: (identity: Identity) => void = () => {},
 ): Promise<void> {
@@ -189,7 +191,7 @@ export async function removeOwnIdentity(
 }
 
 /** Removes an identity of a locked user, and sends an e-mail to the user. */
-async function removeIdentity(tx: Db, services: SignInServices, identity: Identity): Promise<void> {
+async function removeIdentity(tx: Db, services: AccountServices, identity: Identity): Promise<void> {
   const { id, user_id: userId } = identity
   await sql.deleteIdentity(tx, { id })
   await services.events.emit(tx, 'identity.removed', identity, { userId })

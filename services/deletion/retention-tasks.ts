@@ -1,13 +1,13 @@
 // The retention tasks of all domains, in the order in which they run.
-import * as sql from '../generated/sql/idempotency.ts'
-import { deleteBatch, type RetentionTask } from '../infra/jobs/retention.ts'
-import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
-import { eventRetentionTasks } from './events/retention.ts'
-import { projectRetentionTasks } from './project-purge.ts'
-import { projectCountTasks } from './projects/counts.ts'
-import { expiryTasks, type StorageRetention } from './storage/retention.ts'
-import { quotaCountTasks } from './users/quotas.ts'
-import { webhookRetentionTasks } from './webhooks/retention.ts'
+import * as sql from '../../generated/sql/idempotency.ts'
+import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteDocumentsOfFiles } from '../ai/knowledge/documents.ts'
+import { eventRetentionTasks } from '../events/retention.ts'
+import { projectRetentionTasks } from './purge-project.ts'
+import { projectCountTasks } from '../projects/counts.ts'
+import { expiryTasks, type StorageRetention } from '../storage/retention.ts'
+import { quotaCountTasks } from '../users/quotas.ts'
+import { webhookRetentionTasks } from '../webhooks/retention.ts'
 
 export interface RetentionTasksOptions {
   /** How many days events are kept. Default 30. */

@@ -1,22 +1,22 @@
 // Sessions of users who have signed in. A session has short-lived access tokens and one valid refresh token.
-import * as sql from '../../generated/sql/auth.ts'
-import type { components } from '../../generated/types.ts'
-import type { Config } from '../../infra/config/config.ts'
-import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
-import type { Page } from '../../infra/database/pagination.ts'
-import { forbidden, notFound, unauthorized } from '../../infra/errors.ts'
-import { newId, timeOf } from '../../infra/ids.ts'
-import type { Emitter } from '../events/emit.ts'
-import { alertUser, type MailServices } from '../mail/mails.ts'
-import type { Principal, Principals } from '../users/authentication.ts'
-import { networkOf } from '../../infra/network.ts'
+import * as sql from '../../../generated/sql/auth.ts'
+import type { components } from '../../../generated/types.ts'
+import type { Config } from '../../../infra/config/config.ts'
+import type { ListQuery } from '../../../infra/contract/query.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import type { Page } from '../../../infra/database/pagination.ts'
+import { forbidden, notFound, unauthorized } from '../../../infra/errors.ts'
+import { newId, timeOf } from '../../../infra/ids.ts'
+import type { Emitter } from '../../events/emit.ts'
+import { alertUser, type MailServices } from '../../mail/mails.ts'
+import type { Principal, Principals } from '../../users/authentication.ts'
+import { networkOf } from '../../users/client-network.ts'
 import {
   newAccessToken,
   newCookieToken,
   newRefreshToken,
   readRefreshToken,
-} from '../../infra/encryption/tokens.ts'
+} from '../../../infra/encryption/tokens.ts'
 
 export type Session = components['schemas']['SignInSession']
 export type SessionTokens = components['schemas']['SessionTokens']
