@@ -72,7 +72,7 @@ export interface QueueOptions {
    * fetch at the same moment.
    */
   groupConcurrency: number
-  /** The same limit for each further lane. */
+  /** As `groupConcurrency`, for each further lane. */
   lanes?: Record<string, number>
 }
 

@@ -214,7 +214,7 @@ async function expectRejection(
   // 404 is correct for an invalid path, and 400 may be about another part of the request.
   if (where === 'path' && (answer.status === 404 || answer.status === 400)) return
   if (isUnreachable(run.options, operation) && answer.status === 404) return
-  // tus answers 412 to an unsupported version before it validates the rest.
+  // tus answers 412 to an unsupported version before it validates other fields.
   if (where === 'header' && answer.status === 412) return
   if (answer.status !== 400 && !isOtherRefusal(run, answer))
     return find({

@@ -141,7 +141,7 @@ function bodies(
         (example: Json) => !typedId.test(JSON.stringify(example)),
       )
       if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
-      // Optional properties often cause an early error; minimal bodies reach the rest of the handler.
+      // Optional properties often cause an early error; minimal bodies get further in the handler.
       const mixed = fc.oneof(
         { arbitrary: matched, weight: 3 },
         { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
@@ -299,9 +299,9 @@ export function createOperations(run: Run, kind: string): Operation[] {
   )
 }
 
-/** A resource may need another one, which needs another one, and so on, so often. */
+/** The maximum depth of resources that need each other: each may need another one. */
 const maxMaking = 5
-/** A resource that could not be created so often is not tried again. */
+/** A resource is not tried again after this number of failures. */
 const maxFailures = 3
 const failures = new WeakMap<Run, Map<string, number>>()
 
