@@ -9,6 +9,7 @@ import type { OperationInfo } from '../infra/contract/operation.ts'
 import { methodNotAllowed, notFound, type ApiError } from '../infra/errors.ts'
 import { newRequestId } from '../infra/ids.ts'
 import type { Telemetry } from '../infra/telemetry/start.ts'
+import { authorizeReplay } from '../services/access.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
@@ -93,7 +94,15 @@ export async function buildApp({
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   const filesUrl = () => config.filesUrl ?? publicUrl()
   const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
-  await registerRoutes(app, handlers, { services, limits, turns, publicUrl, filesUrl, streams })
+  await registerRoutes(app, handlers, {
+    services,
+    limits,
+    turns,
+    publicUrl,
+    filesUrl,
+    streams,
+    authorizeReplay,
+  })
   serveDocsAssets(app, limits, { publicUrl, console: config.console })
   if (config.console) serveConsole(app, limits, config)
   return app

@@ -30490,7 +30490,7 @@ return errors === 0;
 }
 validate_spec_CustomRoleName.evaluated = {"dynamicProps":false,"dynamicItems":false};
 
-const schema_spec_CustomRolePermissionsInput = {"type":"object","additionalProperties":false,"required":["projects","storage","ai","payments"],"properties":{"projects":{"type":"string","enum":["read","write","admin"]},"storage":{"$ref":"spec:AreaAccess"},"ai":{"$ref":"spec:AreaAccess"},"payments":{"$ref":"spec:AreaAccess"}},"$id":"spec:CustomRolePermissionsInput"};
+const schema_spec_CustomRolePermissionsInput = {"type":"object","required":["projects","storage","ai","payments"],"properties":{"projects":{"type":"string","enum":["read","write","admin"]},"storage":{"$ref":"spec:AreaAccess"},"ai":{"$ref":"spec:AreaAccess"},"payments":{"$ref":"spec:AreaAccess"}},"additionalProperties":false,"$id":"spec:CustomRolePermissionsInput"};
 const schema_spec_AreaAccess = {"type":"string","enum":["none","read","write","admin"],"$id":"spec:AreaAccess"};
 
 function validate_spec_AreaAccess(data, {instancePath="", parentData, parentDataProperty, rootData=data, dynamicAnchors={}}={}){

@@ -38,14 +38,14 @@ export const accountPages = {
     const principal = await findSession(request, services)
     if (principal === null) return signInFirst(request)
     const { config } = services
-    const { session: id = principal.keyId } = body
+    const { session: id = principal.credentialId } = body
     await databaseFor(request, services, principal)
       .transaction(async (tx) => {
         await lockOwnSession(tx, id, principal)
         await endSession(tx, services, id)
       })
       .catch((error) => noteRefusal(request, error))
-    return id === principal.keyId
+    return id === principal.credentialId
       ? redirectTo('/sign-in', sessionCookie(config, null))
       : redirectTo('/account')
   },

@@ -68,11 +68,11 @@ export const auth = {
   },
 
   async getCurrentSession({ principal }, { db }) {
-    return { status: 200, body: await findOwnSession(db, principal.keyId, principal) }
+    return { status: 200, body: await findOwnSession(db, principal.credentialId, principal) }
   },
 
   async signOut({ principal, headers, ifMatch }, { db, config, events, principals }) {
-    const { keyId: id } = principal
+    const { credentialId: id } = principal
     return await db.transaction(async (tx) => {
       ifMatch(await lockOwnSession(tx, id, principal))
       await endSession(tx, { events, principals }, id)
@@ -118,7 +118,7 @@ export const auth = {
     const hash = await hashPassword(body.password, networkOf(ip))
     await services.db.transaction(async (tx) => {
       const user = await holdProof(tx, principal, proof)
-      await setPassword(tx, services, user, { hash, except: principal.keyId })
+      await setPassword(tx, services, user, { hash, except: principal.credentialId })
     })
     return { status: 204 }
   },
@@ -157,7 +157,7 @@ export const auth = {
   },
 
   async confirmTotp({ principal, body: { code }, ip }, services) {
-    const { userId, keyId } = principal
+    const { userId, credentialId } = principal
     const { db, cipher, events } = services
     const { codes, hashes } = await makeRecoveryCodes(userId, ip)
     return await db.transaction(async (tx) => {
@@ -165,7 +165,7 @@ export const auth = {
       const previous = await readTotp(tx, userId)
       await confirmTotp(tx, cipher, userId, { code, hashes })
       await events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
-      await endSessions(tx, services, userId, keyId)
+      await endSessions(tx, services, userId, credentialId)
       await alertUser(tx, services, 'second_factor_on', userId)
       return { status: 200, body: { recovery_codes: codes } }
     })

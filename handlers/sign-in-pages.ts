@@ -208,7 +208,9 @@ async function signInOrShow<Page>(
     const { id } = await signIn()
     const former = await findBrowserSession(services.principals, config, request.headers)
     if (former !== null)
-      await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
+      await databaseFor(request, services, former).transaction((tx) =>
+        endSession(tx, services, former.credentialId),
+      )
     const next = readReturnPath(config, request.headers) ?? '/account'
     return redirectTo(next, sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {

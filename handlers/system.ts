@@ -20,7 +20,7 @@ export const system = {
   },
 
   async getOpenapiYaml(_request, { publicUrl }) {
-    return { status: 200, body: openapiYaml(publicUrl()) }
+    return { status: 200, body: await openapiYaml(publicUrl()) }
   },
 
   async getDocs() {

@@ -36,7 +36,7 @@ export function authenticate(
     const principal = await principalOf(request, reply)
     if (isByCookie(request) && !isRead(request)) await requirePage(request, reply)
     request.principal = principal
-    lastUsed.touch(principal.keyId, request.ip)
+    lastUsed.touch(principal.credentialId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
     auditAtEnd(auditRecorder, info, principal, request, reply)
     // All keys of a user count together.

@@ -21,7 +21,7 @@ const clientLeft = 499
 export function recordAtEnd(
   recorder: RequestRecorder,
   info: OperationInfo,
-  { userId, keyId }: Principal,
+  { userId, credentialId }: Principal,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -29,7 +29,7 @@ export function recordAtEnd(
   reply.raw.once('close', () => {
     recorder.record({
       userId,
-      keyId,
+      keyId: credentialId,
       operation: info.id,
       method: request.method,
       status: reply.raw.headersSent ? reply.statusCode : clientLeft,
@@ -71,7 +71,7 @@ export function auditAtEnd(
     const ids = idsOf(info, request)
     recorder.record({
       userId: principal?.userId ?? account?.userId ?? null,
-      credentialId: principal?.keyId ?? account?.credentialId ?? null,
+      credentialId: principal?.credentialId ?? account?.credentialId ?? null,
       operation: info.id,
       method: request.method,
       status,

@@ -1292,7 +1292,7 @@ export interface UpdateProductInput extends CallOptions {
   path: UpdateProductPath
   /** Header fields of the request. */
   headers?: UpdateProductHeaders
-  /** The fields to change. Omitted fields stay as they are. */
+  /** The fields of the product to change. */
   body: ProductUpdate
 }
 
@@ -1324,7 +1324,7 @@ export interface UpdatePriceInput extends CallOptions {
   path: UpdatePricePath
   /** Header fields of the request. */
   headers?: UpdatePriceHeaders
-  /** The field to change. */
+  /** The fields of the price to change. */
   body: PriceUpdate
 }
 
@@ -2182,7 +2182,7 @@ export interface Methods {
   /**
    * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
    *
-   * Returns a custom role. Requires the role `member`.
+   * Returns a custom role of an organization. Requires the role `member`.
    */
   getCustomRole (input: GetCustomRoleInput): Answer<CustomRole>
   /**

@@ -786,7 +786,7 @@ export interface OrganizationsRolesResource {
   /**
    * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
    *
-   * Returns a custom role. Requires the role `member`.
+   * Returns a custom role of an organization. Requires the role `member`.
    *
    * @param id The ID of the organization.
    * @param roleId The ID of the custom role.
@@ -1699,7 +1699,7 @@ export interface PaymentsProductsResource {
    *
    * Returns a product, active or not. Use `listPrices` to get its prices.
    *
-   * @param id The id of the product.
+   * @param id The ID of the product.
    * @param options The signal, the time limit and more.
    */
   get (id: GetProductPath['id'], options?: WithHeaders<CallOptions, GetProductHeaders>): Answer<Product>
@@ -1708,8 +1708,8 @@ export interface PaymentsProductsResource {
    *
    * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `admin`.
    *
-   * @param id The id of the product.
-   * @param body The fields to change. Omitted fields stay as they are.
+   * @param id The ID of the product.
+   * @param body The fields of the product to change.
    * @param options The signal, the time limit and more.
    */
   update (id: UpdateProductPath['id'], body: ProductUpdate, options?: WithHeaders<CallOptions, UpdateProductHeaders>): Answer<Product>
@@ -1740,7 +1740,7 @@ export interface PaymentsPricesResource {
    *
    * Returns a price, active or not.
    *
-   * @param id The id of the price.
+   * @param id The ID of the price.
    * @param options The signal, the time limit and more.
    */
   get (id: GetPricePath['id'], options?: WithHeaders<CallOptions, GetPriceHeaders>): Answer<Price>
@@ -1749,8 +1749,8 @@ export interface PaymentsPricesResource {
    *
    * Sets `active`, the only field of a price that can change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `admin`.
    *
-   * @param id The id of the price.
-   * @param body The field to change.
+   * @param id The ID of the price.
+   * @param body The fields of the price to change.
    * @param options The signal, the time limit and more.
    */
   update (id: UpdatePricePath['id'], body: PriceUpdate, options?: WithHeaders<CallOptions, UpdatePriceHeaders>): Answer<Price>

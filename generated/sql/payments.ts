@@ -396,53 +396,6 @@ export interface FindPendingRefundRow {
 }
 
 /**
- * A price.
- * @see prisma/sql/payments/find-price.sql
- */
-export const findPrice = optional<{ id: string }, FindPriceRow>(
-  'payments/find-price',
-  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE p.id = $1`,
-  ['id'],
-)
-export interface FindPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * A product.
- * @see prisma/sql/payments/find-product.sql
- */
-export const findProduct = optional<{ id: string }, FindProductRow>(
-  'payments/find-product',
-  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE p.id = $1`,
-  ['id'],
-)
-export interface FindProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * The status of a refund, or of a payment that is refunded because it was late.
  * @see prisma/sql/payments/find-refund-status.sql
  */
@@ -686,58 +639,6 @@ export interface InsertPaymentRow {
 }
 
 /**
- * Inserts a price: recurring with an interval, else one-time.
- * @see prisma/sql/payments/insert-price.sql
- */
-export const insertPrice = one<{ id: string; product_id: string; unit_amount: number; currency: string; interval: 'day' | 'week' | 'month' | 'year' | null; interval_count: number | null; metadata: object | string; created_at: Date | string }, InsertPriceRow>(
-  'payments/insert-price',
-  `WITH p AS (
-  INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-  RETURNING *
-)
-SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at FROM p`,
-  ['id', 'product_id', 'unit_amount', 'currency', 'interval', 'interval_count', 'metadata', 'created_at'],
-)
-export interface InsertPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * Inserts a product.
- * @see prisma/sql/payments/insert-product.sql
- */
-export const insertProduct = one<{ id: string; name: string; description: string | null; metadata: object | string; created_at: Date | string }, InsertProductRow>(
-  'payments/insert-product',
-  `WITH p AS (
-  INSERT INTO products (id, name, description, metadata, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $5) RETURNING *
-)
-SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at FROM p`,
-  ['id', 'name', 'description', 'metadata', 'created_at'],
-)
-export interface InsertProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * Inserts a pending refund of an order, for the owner and the project of the order.
  * @see prisma/sql/payments/insert-refund.sql
  */
@@ -947,92 +848,6 @@ export interface ListPendingOrdersRow {
 }
 
 /**
- * The prices.
- * @see prisma/sql/payments/list-prices.sql
- */
-export const listPrices = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; product_id: string; currency: string; active: boolean }, 'created_at' | 'unit_amount' | 'updated_at', ListPricesRow>(
-  'payments/list-prices',
-  {
-    select: `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'product_id', 'currency', 'active'],
-    filters: {
-      created_after: { sql: `p.id >= id_at('prc', $1)`, searches: true },
-      created_before: { sql: `p.id < id_at('prc', $2)`, searches: true },
-      updated_after: { sql: `p.updated_at >= $3`, searches: true },
-      updated_before: { sql: `p.updated_at < $4`, searches: true },
-      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $5::jsonb`, searches: true },
-      product_id: { sql: `p.product_id = $6` },
-      currency: { sql: `p.currency = $7` },
-      active: { sql: `p.active = $8` },
-    },
-    sorts: {
-      created_at: `p.id`,
-      unit_amount: `p.unit_amount`,
-      updated_at: `p.updated_at`,
-    },
-    id: `p.id`,
-    totals: {
-    },
-  },
-)
-export interface ListPricesRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * The products. `q` is a LIKE pattern for their names.
- * @see prisma/sql/payments/list-products.sql
- */
-export const listProducts = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; q: string }, 'created_at' | 'name' | 'updated_at', ListProductsRow>(
-  'payments/list-products',
-  {
-    select: `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'q'],
-    filters: {
-      created_after: { sql: `p.id >= id_at('prod', $1)`, searches: true },
-      created_before: { sql: `p.id < id_at('prod', $2)`, searches: true },
-      updated_after: { sql: `p.updated_at >= $3`, searches: true },
-      updated_before: { sql: `p.updated_at < $4`, searches: true },
-      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $5::jsonb`, searches: true },
-      active: { sql: `p.active = $6` },
-      q: { sql: `lower(p.name) LIKE lower($7)`, searches: true },
-    },
-    sorts: {
-      created_at: `p.id`,
-      name: `lower(p.name)`,
-      updated_at: `p.updated_at`,
-    },
-    id: `p.id`,
-    totals: {
-    },
-  },
-)
-export interface ListProductsRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * The refunds of an order.
  * @see prisma/sql/payments/list-refunds.sql
  */
@@ -1205,55 +1020,6 @@ export interface LockOrderRow {
   updated_at: string
   project_id: string | null
   owner_id: string
-}
-
-/**
- * `find-price` that locks the price against other writers.
- * @see prisma/sql/payments/lock-price.sql
- */
-export const lockPrice = optional<{ id: string }, LockPriceRow>(
-  'payments/lock-price',
-  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE p.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * `find-product` that locks the product against other writers.
- * @see prisma/sql/payments/lock-product.sql
- */
-export const lockProduct = optional<{ id: string }, LockProductRow>(
-  'payments/lock-product',
-  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE p.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
 }
 
 /**

@@ -1,7 +1,7 @@
 // Prisma on the connection pool. Its client and its tables take 50 MB, so they are loaded when a query needs
 // them.
 import type pg from 'pg'
-import type { PrismaClient } from '../../generated/prisma/client.ts'
+import type { PrismaClient } from '../../generated/prisma/client.js'
 import { Lazy } from '../concurrency/lazy.ts'
 import { statementName } from './statements.ts'
 
@@ -34,7 +34,7 @@ export class LazyPrisma {
 
 async function createPrismaClient(pool: pg.Pool, onError: (error: Error) => void): Promise<AppPrismaClient> {
   const [{ PrismaClient }, { PrismaPg }] = await Promise.all([
-    import('../../generated/prisma/client.ts'),
+    import('../../generated/prisma/client.js'),
     import('@prisma/adapter-pg'),
   ])
   return new PrismaClient({

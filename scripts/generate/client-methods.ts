@@ -1,7 +1,7 @@
 // The types of the client's methods: flat by operationId in `Methods`, and by resource in `Resources`.
 import { answerOf, listOf, streamOf, successesOf } from './client-table.ts'
 import type { Operation } from './model.ts'
-import { parametersTypeOf, parameterTypes, typeNameOf } from './named-types.ts'
+import { parametersTypeOf, parameterTypes, typeNameOf } from '../../services/docs/client-types.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { capital, componentOf } from './schemas.ts'
 

@@ -24,7 +24,7 @@ interface ClientInputs {
 }
 
 /**
- * @param types the text of the contract's types.
+ * @param types the text of types.d.ts, which is written elsewhere.
  * @param project package.json of this project, for its name, license, homepage and repository.
  * @param existing reads a file of the generated package, or returns null.
  * @returns the text of each file, by its name in generated/.
@@ -46,7 +46,6 @@ export function emitClient(
     ['client/package.json', `${JSON.stringify(manifestOf(name, version, project), null, 2)}\n`],
     ['client/README.md', readFileSync(join(source, 'README.md'), 'utf8').replaceAll('{name}', name)],
     ['client/LICENSE', readFileSync(join(source, 'LICENSE'), 'utf8')],
-    ['client/types.d.ts', types],
     ['client/operations.js', table(document, operations, names)],
     ['client/operations.d.ts', operationsDeclaration(all, types)],
     ['client/resource-methods.d.ts', resourcesDeclaration(all, names, extraMethods(has), types)],

@@ -1,5 +1,5 @@
-// Writes generated/console: the model of the contract, and the console of packages/console as one script and
-// one style sheet. The script contains the generated client, which is the console's only way to the API.
+// Writes generated/console: the console of packages/console as one script and one style sheet, and the model of
+// the contract. The script contains the generated client, which is the console's only way to the API.
 import { build, type Plugin } from 'esbuild'
 import { dirname, join, posix } from 'node:path'
 import { clientNames } from './client-names.ts'
@@ -11,19 +11,16 @@ type Json = any
 
 const source = join(import.meta.dirname, '../../packages/console')
 
-/** @param files the files of generated/ so far, by name: the client. */
-export async function emitConsole(
-  document: Json,
-  operations: Operation[],
-  files: Map<string, string>,
-): Promise<Map<string, string>> {
-  const names = clientNames(document, operations)
-  const model = `${JSON.stringify(consoleModel(document, operations, names), null, 1)}\n`
-  const inputs = new Map([...files, ['console/model.json', model]])
+/** The model of the contract, which the script contains. */
+export function emitConsoleModel(document: Json, operations: Operation[]): string {
+  return `${JSON.stringify(consoleModel(document, operations, clientNames(document, operations)), null, 1)}\n`
+}
+
+/** @param files the files of generated/ that the console imports, by name: the client and the model. */
+export async function emitConsole(files: Map<string, string>): Promise<Map<string, string>> {
   return new Map([
-    ['console/model.json', model],
-    ['console/main.js', await bundle('main.tsx', inputs)],
-    ['console/style.css', await bundle('style.css', inputs)],
+    ['console/main.js', await bundle('main.tsx', files)],
+    ['console/style.css', await bundle('style.css', files)],
   ])
 }
 
@@ -58,7 +55,7 @@ function generated(files: Map<string, string>): Plugin {
   return {
     name: 'generated',
     setup(build) {
-      build.onResolve({ filter: /generated\// }, ({ path }) => ({
+      build.onResolve({ filter: /^[./]+\/generated\// }, ({ path }) => ({
         path: path.slice(path.indexOf('generated/') + 'generated/'.length),
         namespace: 'generated',
       }))

@@ -1,19 +1,21 @@
 // `npm run generate`: writes generated/ from spec/, prisma/schema.prisma and prisma/sql, and the second part
 // of docs/database.md from the migrated database.
 //   --check   writes nothing and fails if a file is out of date
+//   --types   writes only the types, which are not in git; the set-up of development does it
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
 import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { stringify } from 'yaml'
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import { clientTypes } from '../../services/docs/client-types.ts'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
-import { emitConsole } from './console.ts'
+import { emitConsole, emitConsoleModel } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
-import { emitResources, resourceStatements, takeResources, type CrudResource } from './crud.ts'
+import { emitResources, takeResources, type CrudResource } from './crud/resources.ts'
+import { resourceStatements } from './crud/statements.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -22,7 +24,7 @@ import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
 import { withWholeAlternatives } from '@platform-api/openapi/alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
-import { banner, emitOperations, emitRoutes, emitTypes, markedOtherValues } from './types.ts'
+import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
 import { Pool, schemasOf } from './schemas.ts'
 import { compileRequests, createCompilers, emitReplySchemas, type Compilers } from './validators.ts'
 import { compileSerializers } from './serializers.ts'
@@ -47,26 +49,34 @@ const unpublished = new Set([
 export interface Emitted {
   operations: Operation[]
   resources: CrudResource[]
-  /** The files that a server loads, by name. */
-  served: Map<string, string>
-  /** The files for compilers and clients only, by name. */
+  /**
+   * The files that a server loads, by name.
+   * @param compilers those of an earlier call, to compile only what has changed.
+   */
+  served(compilers?: Compilers): Map<string, string>
+  /** The files for compilers only, by name. They are not in git. */
   types(): Promise<Map<string, string>>
+  /** The files of the client and of the console. @param types the files for compilers. */
+  clients(types: Map<string, string>): Promise<Map<string, string>>
 }
 
 /** All files of generated/ that come from the spec, by name. */
 export async function emitAll(
   spec: string,
 ): Promise<{ files: Map<string, string>; operations: Operation[]; resources: CrudResource[] }> {
-  const { operations, resources, served, types } = await emit(spec)
-  return { operations, resources, files: new Map([...served, ...(await types())]) }
+  const { operations, resources, served, types, clients } = await emit(spec)
+  const ofCompilers = await types()
+  const files = new Map([...served(), ...(await clients(ofCompilers)), ...ofCompilers])
+  return { operations, resources, files }
 }
 
-/** @param compilers those of an earlier call, to compile only what has changed. */
-export async function emit(spec: string, compilers = createCompilers()): Promise<Emitted> {
+/** @param matched compares the spec with the database. */
+export async function emit(spec: string, matched = true): Promise<Emitted> {
   const open = await readContract(spec)
-  if (spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
+  if (matched && spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
   const resources = takeResources(open)
-  const statements = resourceStatements(open, resources)
+  const isReplaced = (file: string): boolean => existsSync(join(root, file))
+  const statements = resourceStatements(open, resources, isReplaced)
   removeDatabaseNotes(open)
   const events = addEvents(open)
   const codes = addErrorCodes(open)
@@ -83,51 +93,60 @@ export async function emit(spec: string, compilers = createCompilers()): Promise
     paths: withPatchOperations(answers.paths),
   }
   const project = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const served = new Map([
-    ...statements,
-    ['resources.ts', emitResources(resources)],
-    ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
-    ['openapi.yaml', stringify(published, { aliasDuplicateObjects: false, lineWidth: 120 })],
-    ['docs.json', emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` })],
-    ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
-    ['events.ts', eventTable],
-    ['routes.ts', emitRoutes(operations)],
-    ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
-    ['replies.json', emitReplySchemas(document, new Map([...responses.schemas, ...payloads.schemas]))],
-    ['serializers.js', banner + compileSerializers(document, responses.schemas)],
-  ])
-  const types = async (): Promise<Map<string, string>> => {
-    const files = new Map([
-      ['types.ts', await emitTypes(withWholeAlternatives(document, 'never'), eventUnions(events))],
-      [
-        'validators.d.ts',
-        declaration(
-          'validators',
-          "import('ajv').ValidateFunction",
-          'Validators for the parts of a request, by the names in the table of operations.',
-        ),
-      ],
-      [
-        'serializers.d.ts',
-        declaration(
-          'serializers',
-          '(body: unknown) => string',
-          'Serializers for response bodies. They omit fields that the spec does not declare.',
-        ),
-      ],
-      ...emitClient(document, operations, {
-        types: await emitTypes(
-          withWholeAlternatives(publishedDocument(open, markedOtherValues), 'never'),
-          eventUnions(events),
-        ),
+  return {
+    operations,
+    resources,
+    served: (compilers = createCompilers()) =>
+      new Map([
+        ...statements,
+        ['resources.ts', emitResources(resources)],
+        ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
+        [
+          'docs.json',
+          emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` }),
+        ],
+        ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
+        ['events.ts', eventTable],
+        ['routes.ts', emitRoutes(operations)],
+        ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
+        ['replies.json', emitReplySchemas(document, new Map([...responses.schemas, ...payloads.schemas]))],
+        ['serializers.js', banner + compileSerializers(document, responses.schemas)],
+      ]),
+    types: async () =>
+      new Map([
+        ['types.ts', await emitTypes(withWholeAlternatives(document, 'never'), eventUnions(events))],
+        ['client/types.d.ts', clientTypes(published)],
+        ['console/model.json', emitConsoleModel(document, operations)],
+      ]),
+    async clients(types) {
+      const client = emitClient(document, operations, {
+        types: types.get('client/types.d.ts')!,
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
-      }),
-    ])
-    return new Map([...files, ...(await emitConsole(document, operations, files))])
+      })
+      return new Map([...declarations, ...client, ...(await emitConsole(new Map([...types, ...client])))])
+    },
   }
-  return { operations, resources, served, types }
 }
+
+const declarations = new Map([
+  [
+    'validators.d.ts',
+    declaration(
+      'validators',
+      "import('ajv').ValidateFunction",
+      'Validators for the parts of a request, by the names in the table of operations.',
+    ),
+  ],
+  [
+    'serializers.d.ts',
+    declaration(
+      'serializers',
+      '(body: unknown) => string',
+      'Serializers for response bodies. They omit fields that the spec does not declare.',
+    ),
+  ],
+])
 
 function declaration(name: string, type: string, comment: string): string {
   const lines = [
@@ -140,6 +159,7 @@ function declaration(name: string, type: string, comment: string): string {
 
 interface Options {
   check?: boolean
+  types?: boolean
   stubs?: boolean
   spec?: string
   out?: string
@@ -158,6 +178,7 @@ interface Generated {
  */
 export async function generate(options: Options): Promise<string[]> {
   if (options.check) return await checkGenerated(options)
+  if (options.types) return await writeTypes()
   const started = process.cpuUsage()
   const { operations, wrote, stubs } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
@@ -176,12 +197,30 @@ async function writeGenerated(options: Options): Promise<Generated> {
   const database = options.out === undefined ? await generateDatabaseFiles(files) : []
   const wrote = [...database, ...(await write(outOf(options), files))]
   // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
-  if (options.out === undefined) await removeUnknownFiles(files)
+  if (options.out === undefined) {
+    await removeUnknownFiles(files)
+    await markTypes()
+  }
   return {
     operations: operations.length,
     wrote,
     stubs: options.stubs ? await writeStubs(root, operations, resources) : [],
   }
+}
+
+/** Writes the files that are not in git and leaves the others. scripts/setup calls it. @returns nothing. */
+async function writeTypes(): Promise<string[]> {
+  const { types } = await emit(specOf({}), false)
+  await generatePrisma(root, 'types')
+  await write(outOf({}), await types())
+  await markTypes()
+  return []
+}
+
+/** Makes types.ts the newest file: scripts/setup writes the types again when a source of them is newer. */
+async function markTypes(): Promise<void> {
+  const now = new Date()
+  await utimes(join(outOf({}), 'types.ts'), now, now)
 }
 
 /**
@@ -193,15 +232,18 @@ export async function writeServed(
   compilers: Compilers,
 ): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
-  const { served, types } = await emit(specOf({}), compilers)
-  const wrote = [...(await generateDatabaseFiles(served)), ...(await write(out, served))]
+  const { served, types, clients } = await emit(specOf({}))
+  const files = served(compilers)
+  const wrote = [...(await generateDatabaseFiles(files)), ...(await write(out, files))]
   return {
     wrote,
     notes: await unused(),
     async writeTypes() {
-      const files = await types()
-      const written = await write(out, files)
-      await removeUnknownFiles(new Map([...served, ...files]))
+      const ofCompilers = await types()
+      const others = new Map([...(await clients(ofCompilers)), ...ofCompilers])
+      const written = await write(out, others)
+      await removeUnknownFiles(new Map([...files, ...others]))
+      await markTypes()
       return written
     },
   }
@@ -289,6 +331,7 @@ function readArguments(): Options {
     return parseArgs({
       options: {
         check: { type: 'boolean' },
+        types: { type: 'boolean' },
         stubs: { type: 'boolean' },
         spec: { type: 'string' },
         out: { type: 'string' },
@@ -296,7 +339,7 @@ function readArguments(): Options {
     }).values
   } catch (error) {
     throw new GenerateError(
-      `${messageOf(error)} ` + 'The options are --check, --stubs, --spec FILE and --out FOLDER.',
+      `${messageOf(error)} ` + 'The options are --check, --types, --stubs, --spec FILE and --out FOLDER.',
       { cause: error },
     )
   }

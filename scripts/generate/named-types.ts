@@ -2,26 +2,13 @@
 // the path, query and header parameters of each operation. Editors then show `Project` and
 // `ListProjectsQuery` instead of the whole type. A property without a description gets that of its schema.
 import ts from 'typescript'
+import { parametersTypeOf, parameterTypes, typeNameOf } from '../../services/docs/client-types.ts'
 import { GenerateError } from './error.ts'
-import { capital } from './schemas.ts'
 
 type Json = any
 
 const { factory } = ts
 const exported = [factory.createModifier(ts.SyntaxKind.ExportKeyword)]
-
-/** The parts of an operation's parameters, and the end of the type's name. */
-export const parameterTypes = { path: 'Path', query: 'Query', header: 'Headers' } as const
-
-/** The name of a component as a type: `Role-2` becomes `Role2`. */
-export function typeNameOf(component: string): string {
-  return capital(component.replace(/[^A-Za-z0-9_$]/g, ''))
-}
-
-/** The name of the type of an operation's parameters, as `ListProjectsQuery`. */
-export function parametersTypeOf(operationId: string, place: keyof typeof parameterTypes): string {
-  return `${capital(operationId)}${parameterTypes[place]}`
-}
 
 /**
  * @param unions the schemas whose type is the union of other schemas.

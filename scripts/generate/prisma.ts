@@ -1,5 +1,7 @@
-// Generates the Prisma client. `prisma generate` would download a schema engine that it does not use;
+// Generates the Prisma client: client.js for the server, and the modules with its types for the compiler, which
+// are not in git. `prisma generate` would download a schema engine that it does not use;
 // PRISMA_SCHEMA_ENGINE_BINARY set to any existing file prevents that.
+import { build, version as esbuildVersion } from 'esbuild'
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cp, mkdir, mkdtemp, readFile, readdir, rm, symlink, writeFile } from 'node:fs/promises'
@@ -8,15 +10,27 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { GenerateError } from './error.ts'
 
-const stampName = 'schema.sha256'
+/** In git. The other files are types. */
+const served = ['client.js', 'schema.sha256']
+/** What client.js was written from, and what the types were written from. */
+const stampNames = ['schema.sha256', 'types.sha256']
 
-/** Writes generated/prisma if schema.prisma or the Prisma version has changed. @returns what it wrote. */
-export async function generatePrisma(root: string): Promise<string[]> {
+/**
+ * Writes generated/prisma if schema.prisma or the Prisma version has changed. @returns what it wrote.
+ * @param part only the types, or all.
+ */
+export async function generatePrisma(root: string, part: 'all' | 'types' = 'all'): Promise<string[]> {
   const { schema, stamp, out } = await state(root)
-  if ((await readFile(join(out, stampName), 'utf8').catch(() => '')) === stamp) return []
+  const names = part === 'all' ? stampNames : ['types.sha256']
+  const stamps = names.map((name) => readFile(join(out, name), 'utf8').catch(() => ''))
+  if ((await Promise.all(stamps)).every((found) => found === stamp)) return []
   return await withFresh(root, schema, stamp, async (fresh) => {
-    await rm(out, { recursive: true, force: true })
-    await cp(fresh, out, { recursive: true })
+    const written = (names: string[]): string[] =>
+      names.filter((name) => part === 'all' || !served.includes(name))
+    for (const name of written(await readdir(out).catch(() => [])))
+      await rm(join(out, name), { recursive: true })
+    for (const name of written(await readdir(fresh)))
+      await cp(join(fresh, name), join(out, name), { recursive: true })
     return ['prisma']
   })
 }
@@ -32,7 +46,7 @@ async function state(root: string): Promise<{ schema: string; stamp: string; out
   const { version } = JSON.parse(await readFile(join(root, 'node_modules/prisma/package.json'), 'utf8'))
   return {
     schema,
-    stamp: `${createHash('sha256').update(`${version}\n${schema}`).digest('hex')}\n`,
+    stamp: `${createHash('sha256').update(`${version} ${esbuildVersion}\n${schema}`).digest('hex')}\n`,
     out: join(root, 'generated/prisma'),
   }
 }
@@ -46,7 +60,8 @@ async function withFresh(
   const folder = await mkdtemp(join(tmpdir(), 'prisma-'))
   try {
     const fresh = await run(root, schema, folder)
-    await writeFile(join(fresh, stampName), stamp)
+    await writeScript(folder, fresh)
+    for (const name of stampNames) await writeFile(join(fresh, name), stamp)
     return await use(fresh)
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -80,6 +95,21 @@ async function run(root: string, schema: string, folder: string): Promise<string
     )
   }
   return join(folder, 'generated/prisma')
+}
+
+/** Joins the modules to one and leaves out their types. */
+async function writeScript(folder: string, fresh: string): Promise<void> {
+  await build({
+    absWorkingDir: folder,
+    entryPoints: [join(fresh, 'client.ts')],
+    outfile: join(fresh, 'client.js'),
+    bundle: true,
+    packages: 'external',
+    platform: 'node',
+    format: 'esm',
+    target: 'es2024',
+    charset: 'utf8',
+  })
 }
 
 async function differing(fresh: string, committed: string): Promise<string[]> {

@@ -27,13 +27,8 @@ function closed(schema: Json): Json {
   return isOpen ? { ...own, additionalProperties: false } : own
 }
 
-/** The schema of the values that a later version may add to an enum of this type and format. */
-export type OtherValues = (type: string, format?: string) => Json
-
-const anyValue: OtherValues = (type, format) => ({ type, ...(format && { format }) })
-
 /** The document for clients: the enums of answers are extensible, and streams have a schema. */
-export function publishedDocument(document: Json, otherValues = anyValue): Json {
+export function publishedDocument(document: Json): Json {
   const copy = structuredClone(document)
   const { schemas = {} } = copy.components ?? {}
   const seen = new Set<string>()
@@ -50,11 +45,9 @@ export function publishedDocument(document: Json, otherValues = anyValue): Json 
   function extensible(schema: Json): Json {
     const target = resolve(document, schema)
     if (target.enum !== undefined) {
-      const { description } = target
-      return withOtherValues(
-        { ...(description && { description }), ...schema },
-        otherValues(typeOf(target), target.format),
-      )
+      const { description, format } = target
+      const others = { type: typeOf(target), ...(format && { format }) }
+      return withOtherValues({ ...(description && { description }), ...schema }, others)
     }
     extendComponent(schema.$ref)
     const { anyOf, ...rest } = schema

@@ -1,6 +1,6 @@
-// Installs the dependencies that a command needs; `--dev` adds those of the tests. If the system's Node is
-// too old for the server, installs Node from the npm registry: the version and hash in
-// scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run this file.
+// Installs the dependencies that a command needs. `--dev` adds those of the tests, and the types that are not in
+// git. If the system's Node is too old for the server, installs Node from the npm registry: the version and hash
+// in scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -19,6 +19,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configureGit } from './git-config.mjs'
+import { hasTypes, writeTypes } from './types.mjs'
 
 const OLDEST_NODE = 20
 const SERVER_NODE = 24
@@ -44,7 +45,7 @@ const usage = [
   'Usage: node scripts/setup/main.mjs [--dev]',
   '  Installs the packages that a server needs, and a current Node if this one is too old. The npm scripts',
   '  run it first, by scripts/run.mjs; it does nothing when all is installed.',
-  '  --dev  installs those of the tests and the generator, too',
+  '  --dev  installs those of the tests and the generator, too, and writes the types of generated/',
 ].join('\n')
 
 class SetupError extends Error {}
@@ -61,11 +62,24 @@ export async function setUp(dev) {
     )
   }
   if (dev) configureGit(root)
-  if (isReady(dev) || (existsSync(prunedFile) && !dev)) return
+  if (existsSync(prunedFile) && !dev) return
+  await once(
+    () => isReady(dev),
+    () => install(dev),
+  )
+  if (dev)
+    await once(
+      () => hasTypes(root),
+      () => writeTypes(root, nodeFile()),
+    )
+}
+
+/** Does the work unless it is done, by this command or by another one in the meantime. */
+async function once(isDone, work) {
+  if (isDone()) return
   const unlock = await lock()
   try {
-    // Another command may have installed the dependencies in the meantime.
-    if (!isReady(dev)) await install(dev)
+    if (!isDone()) await work()
   } finally {
     unlock()
   }

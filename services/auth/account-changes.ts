@@ -1,7 +1,7 @@
 // Changes of the address or the password of an account, and the end of its sessions and tokens.
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { forbidden } from '../../infra/errors.ts'
@@ -26,7 +26,7 @@ export interface AccountServices {
 export async function changeAddress(
   tx: Db,
   services: AccountServices,
-  { userId, keyId: sessionId }: Principal,
+  { userId, credentialId: sessionId }: Principal,
   token: sql.UseTokenRow,
 ): Promise<components['schemas']['Profile']> {
   const origin = services.filesUrl()

@@ -8,7 +8,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
 import { endServiceAccount } from '../organizations/service-accounts.ts'
 import * as sql from '../../generated/sql/users.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { conflict } from '../../infra/errors.ts'
 

@@ -3,34 +3,33 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const folder = join(import.meta.dirname, '../../generated')
-const texts = {
-  json: readFileSync(join(folder, 'openapi.json')),
-  yaml: readFileSync(join(folder, 'openapi.yaml')),
-}
-/** The first server of the document and of its operations, in JSON and YAML. The group is its path. */
-const firstServer = /(?<=^\s*(?:"url"|- url): "?)http:\/\/localhost:3000([^"\n]*)/gm
+const text = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
+/** The first server of the document and of its operations. The group is its path. */
+const firstServer = /(?<=^\s*"url": ")http:\/\/localhost:3000([^"\n]*)/gm
+
+const made = new Map<string, { json: Record<string, unknown>; yaml?: string }>()
 
 /** @param origin the URL of this server without a path; empty for URLs relative to the document. */
-function withServer(text: Buffer, origin: string): string {
-  return text.toString().replace(firstServer, (_, path: string) => `${origin}${path}` || '/')
-}
-
-const made = new Map<string, { json?: Record<string, unknown>; yaml?: string }>()
-
-function madeFor(origin: string): { json?: Record<string, unknown>; yaml?: string } {
-  if (!made.has(origin)) made.set(origin, {})
-  return made.get(origin)!
+function madeFor(origin: string): { json: Record<string, unknown>; yaml?: string } {
+  let documents = made.get(origin)
+  if (documents === undefined) {
+    const own = text.toString().replace(firstServer, (_, path: string) => `${origin}${path}` || '/')
+    documents = { json: JSON.parse(own) as Record<string, unknown> }
+    made.set(origin, documents)
+  }
+  return documents
 }
 
 export function openapiJson(origin: string): Record<string, unknown> {
-  const documents = madeFor(origin)
-  documents.json ??= JSON.parse(withServer(texts.json, origin)) as Record<string, unknown>
-  return documents.json
+  return madeFor(origin).json
 }
 
-export function openapiYaml(origin: string): string {
+/** Converted when it is first asked for: that takes a third of a second. */
+export async function openapiYaml(origin: string): Promise<string> {
   const documents = madeFor(origin)
-  documents.yaml ??= withServer(texts.yaml, origin)
+  if (documents.yaml === undefined) {
+    const { stringify } = await import('yaml')
+    documents.yaml = stringify(documents.json, { aliasDuplicateObjects: false, lineWidth: 120 })
+  }
   return documents.yaml
 }

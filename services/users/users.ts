@@ -2,7 +2,7 @@
 // active admin.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
-import type { User as UserRow } from '../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { isUniqueViolation, violatedConstraint } from '../../infra/database/errors.ts'

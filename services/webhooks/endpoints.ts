@@ -5,7 +5,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import { eventTypes } from '../../generated/events.ts'
-import type { WebhookEndpoint as Row } from '../../generated/prisma/client.ts'
+import type { WebhookEndpoint as Row } from '../../generated/prisma/client.js'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'

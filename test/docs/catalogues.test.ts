@@ -163,8 +163,10 @@ t.test(
       servers[0].url,
       paths['/healthz'].get.servers[0].url,
     ]
-    t.same(firstServers(JSON.parse(await read('/openapi.json'))), [`${url}/v1`, url])
-    t.same(firstServers(parse(await read('/openapi.yaml'))), [`${url}/v1`, url])
+    const [json, yaml] = [JSON.parse(await read('/openapi.json')), parse(await read('/openapi.yaml'))]
+    t.same(firstServers(json), [`${url}/v1`, url])
+    t.same(firstServers(yaml), [`${url}/v1`, url])
+    t.strictSame(yaml, json, 'one document in two formats')
     t.same(firstServers(JSON.parse(await read('/docs/openapi.json'))), ['/v1', '/'])
     t.same(firstServers(contract), ['http://localhost:3000/v1', 'http://localhost:3000'])
   },

@@ -3,10 +3,9 @@
 // of each cell, and is compared with the rights of the delegate in the database.
 import t from 'tap'
 import type { Role } from '../../services/projects/projects.ts'
-import { insertCustomRole } from '../../services/organizations/custom-roles.ts'
 import { insertInvitation } from '../../services/projects/invitations.ts'
 import { createClient, type Reply } from '../support/client.ts'
-import { acquaint, createMember } from '../support/db-fixtures.ts'
+import { acquaint, createCustomRole, createMember } from '../support/db-fixtures.ts'
 import { newEmail } from '../support/operation-fixtures-auth.ts'
 import { addMemberTo } from '../support/operation-fixtures-organizations.ts'
 import { upload } from '../support/storage.ts'
@@ -59,7 +58,7 @@ function* permissionsTried(): Generator<Permissions> {
 async function customRole(permissions: Permissions): Promise<string> {
   const name = Object.values(permissions).join(' ')
   const fields = { name, permissions }
-  return (await insertCustomRole(database, organization.id, owner.id, fields)).id
+  return await createCustomRole(server, organization.id, fields)
 }
 
 const rightsOf = (permissions: Permissions): Rights =>

@@ -247,6 +247,38 @@ t.test('a repeated request is refused after its sender has lost the role', async
   t.equal((await add()).status, 403)
 })
 
+t.test('so is one that created a project or a service account of the organization', async (t) => {
+  const { owner, admin, organization, path, ids } = await company()
+  const place = { organization_id: organization.id }
+  const headers = { 'idempotency-key': 'once' }
+  const { body: account } = await admin.client.post('/service-accounts', {
+    name: 'Other',
+    role: 'member',
+    ...place,
+  })
+  const requests = [
+    ['/projects', { name: 'Launch', ...place }],
+    ['/service-accounts', { name: 'CI', role: 'member', ...place }],
+    [`/service-accounts/${account.id}/api-keys`, { name: 'CI', scopes: ['projects:read'] }],
+  ] as const
+  const repeat = () =>
+    Promise.all(requests.map(async ([to, body]) => await admin.client.call('POST', to, { body, headers })))
+  t.same(
+    (await repeat()).map(({ status }) => status),
+    [201, 201, 201],
+  )
+  t.ok((await repeat()).every((reply) => reply.headers.get('idempotent-replayed') === 'true'))
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'member' })
+  t.same(
+    (await repeat()).map(({ status }) => status),
+    [201, 403, 403],
+    'the role in the new project stays after a demotion',
+  )
+  await owner.client.delete(`${path}/members/${ids.admin}`)
+  const refused = await repeat()
+  t.ok(refused.every(({ status, text }) => status === 403 && !text.includes(organization.id)))
+})
+
 t.test('transfers do not exceed the project limit of the new owner, also several at once', async (t) => {
   const own = await startServer(t, { env: { QUOTA_PROJECTS: '2' } })
   const [owner, other] = [await own.person(), await own.person()]

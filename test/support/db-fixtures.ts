@@ -2,12 +2,14 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import sharp from 'sharp'
+import * as customRoles from '../../generated/sql/custom_roles.ts'
+import type { components } from '../../generated/types.ts'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
 import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases.ts'
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../services/events/log.ts'
-import type { Prisma } from '../../generated/prisma/client.ts'
+import type { Prisma } from '../../generated/prisma/client.js'
 import { newId, newRequestId, timeOf } from '../../infra/ids.ts'
 import { insertMember } from '../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../services/projects/projects.ts'
@@ -84,6 +86,20 @@ export async function callerMemberId(
       where: { projectId_userId: { projectId, userId } },
     })
   ).id
+}
+
+/** A custom role of the organization. @returns its id. */
+export async function createCustomRole(
+  { admin, services: { database } }: TestServer,
+  organizationId: string,
+  fields: Partial<components['schemas']['CustomRoleCreate']> = {},
+): Promise<string> {
+  const id = newId('rol')
+  const name = `Role ${randomBytes(6).toString('hex')}`
+  const permissions = { projects: 'read', storage: 'write', ai: 'none', payments: 'none' } as const
+  const place = { organization_id: organizationId, created_by: admin.id, created_at: timeOf(id) }
+  await customRoles.insert(database, { id, name, description: null, permissions, ...fields, ...place })
+  return id
 }
 
 /** A user without an API key. */

@@ -25,7 +25,7 @@ export async function addUser(db: Db): Promise<Principal> {
     userId: id,
     accountId: id,
     serviceAccountId: null,
-    keyId: newId('key'),
+    credentialId: newId('key'),
     keyName: 'Key',
     scopes: new Set(['ai:read']),
     projectIds: null,

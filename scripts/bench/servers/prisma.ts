@@ -1,7 +1,7 @@
 // Shared by the NestJS and the Express server: this project's Prisma client, used as in Prisma's guide.
 import { createHash } from 'node:crypto'
 import { PrismaPg } from '@prisma/adapter-pg'
-import { PrismaClient, type Member, type Project } from '../../../generated/prisma/client.ts'
+import { PrismaClient, type Member, type Project } from '../../../generated/prisma/client.js'
 import { newId } from '../../../infra/ids.ts'
 
 export interface ProjectFields {

@@ -41,7 +41,8 @@ export function emitSql(statements: Described[]): Map<string, string> {
 }
 
 function moduleOf(statements: Described[]): string {
-  const body = statements.map(functionOf).join('\n')
+  const isOfResource = statements.some(({ source }) => source.file.startsWith('generated/'))
+  const body = statements.map((each) => functionOf(each, isOfResource)).join('\n')
   const used = ['many', 'none', 'one', 'optional', 'page'].filter((name) =>
     statements.some(({ source }) => source.returns === name),
   )
@@ -58,7 +59,7 @@ function moduleOf(statements: Described[]): string {
   return `${banner}${imports.join('\n')}\n${alias}\n${body}`
 }
 
-function functionOf({ source, parameters, columns }: Described): string {
+function functionOf({ source, parameters, columns }: Described, isOfResource: boolean): string {
   const { name, returns, comment, file } = source
   const row = `${name[0].toUpperCase()}${name.slice(1)}Row`
   const { list } = source
@@ -88,7 +89,7 @@ function functionOf({ source, parameters, columns }: Described): string {
     ...(returns !== 'page' && (parameters.length > 0 || source.searches)
       ? [`  ${namesOf(parameters)},`]
       : []),
-    ...(returns === 'page' ? [] : optionsOf(source, parameters)),
+    ...(returns === 'page' ? [] : optionsOf(source, parameters, isOfResource)),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',
@@ -96,8 +97,13 @@ function functionOf({ source, parameters, columns }: Described): string {
 }
 
 /** A resource with x-crud passes values of JSON columns as they are; other callers write lists as JSON. */
-function optionsOf({ file, searches }: SqlSource, parameters: TypedParameter[]): string[] {
-  const json = file.startsWith('generated/') ? parameters.filter(({ isJson }) => isJson) : []
+function optionsOf(
+  { name, searches }: SqlSource,
+  parameters: TypedParameter[],
+  isOfResource: boolean,
+): string[] {
+  const isWrite = isOfResource && ['insert', 'update'].includes(name)
+  const json = isWrite ? parameters.filter(({ isJson }) => isJson) : []
   const options = [
     ...(searches ? ['searches: true'] : []),
     ...(json.length > 0 ? [`json: ${namesOf(json)}`] : []),
@@ -107,7 +113,7 @@ function optionsOf({ file, searches }: SqlSource, parameters: TypedParameter[]):
 
 /** `domain/name`, by which errors and tests name the statement. */
 function labelOf({ file }: SqlSource): string {
-  return file.replace(/^prisma\/sql\/|\.sql$/g, '')
+  return file.replace(/^(prisma\/sql|generated\/resources)\/|\.sql$/g, '')
 }
 
 function objectType(fields: TypedName[]): string {

@@ -342,8 +342,10 @@ class Reader {
 
   #include(text: Text, name: string, given: string, { file, at, args, depth, form }: IncludePlace): void {
     const [domain, fragment] = name.includes('/') ? name.split('/') : [domainOf(this.#file), name]
-    const path = `prisma/sql/${domain}/${fragment}.sql`
-    if (!existsSync(join(this.#root, path))) throw new SqlMistake(file, at, `there is no file ${path}`)
+    const written = `prisma/sql/${domain}/${fragment}.sql`
+    const generated = `generated/resources/${domain}/${fragment}.sql`
+    const path = [written, generated].find((each) => existsSync(join(this.#root, each)))
+    if (path === undefined) throw new SqlMistake(file, at, `there is no file ${written}`)
     if (depth > 8) throw new SqlMistake(file, at, `the file ${path} includes itself`)
     const content = this.#content(path)
     let start = 0

@@ -46,10 +46,11 @@ function isIncluded(file: string, texts: Map<string, string>): boolean {
   })
 }
 
-/** Every module imports the functions as `sql`. */
+/** Every module imports the functions as `sql`. The default handlers call those with these names. */
 function isCalled(file: string, modules: Source[]): boolean {
   const { domain, name } = partsOf(file)
-  const call = new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
+  const isOfResource = ['list', 'find', 'lock', 'insert', 'update', 'remove'].includes(name)
+  const call = isOfResource ? /\bresourceHandlers\(/ : new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
   return modules.some(({ text }) => text.includes(`generated/sql/${domain}.ts`) && call.test(text))
 }
 

@@ -31,7 +31,7 @@ export interface Outcome {
 export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
   model: string
-  principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
+  principal: Pick<Principal, 'userId' | 'projectIds'> & { credentialId: string | null }
   /** How many passages the search found; null if that is not known. */
   passages: number | null
   /**
@@ -68,10 +68,10 @@ export async function finishMessage(
       completion_tokens: completionTokens,
     })
   const ofKey =
-    principal.keyId !== null &&
+    principal.credentialId !== null &&
     addUsage(
       tx.later,
-      { userId: principal.userId, keyId: principal.keyId },
+      { userId: principal.userId, credentialId: principal.credentialId },
       {
         promptTokens,
         completionTokens,
@@ -97,11 +97,18 @@ export async function finishWithStoredContent(
 ): Promise<void> {
   const row = await sql.lockUnfinishedMessage(tx, { id })
   if (row === undefined) return
-  const { user_id: userId, api_key_id: keyId, model, prompt_tokens: promptTokens, content, citations } = row
+  const {
+    user_id: userId,
+    api_key_id: credentialId,
+    model,
+    prompt_tokens: promptTokens,
+    content,
+    citations,
+  } = row
   await finishMessage(tx, services, {
     id,
     model,
-    principal: { userId, projectIds: null, keyId },
+    principal: { userId, projectIds: null, credentialId },
     content,
     citations,
     passages: null,

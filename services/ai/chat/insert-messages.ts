@@ -22,7 +22,7 @@ interface InsertServices {
 export async function insertQuestion(
   tx: Db,
   session: OwnedSession,
-  { userId, keyId }: Principal,
+  { userId, credentialId }: Principal,
   content: string,
   metadata: Record<string, string> = {},
 ): Promise<void> {
@@ -31,7 +31,7 @@ export async function insertQuestion(
     id,
     session_id: session.id,
     user_id: userId,
-    api_key_id: keyId,
+    api_key_id: credentialId,
     role: 'user',
     content,
     status: 'completed',
@@ -88,7 +88,7 @@ export async function insertAnswer(
     id,
     session_id: session?.id ?? null,
     user_id: principal.userId,
-    api_key_id: principal.keyId,
+    api_key_id: principal.credentialId,
     role: 'assistant',
     content: '',
     status: 'in_progress',

@@ -143,7 +143,7 @@ class IndexingRun {
   async #embed({ owner_id: userId }: sql.ClaimDocumentRow, texts: string[]): Promise<number[][] | null> {
     const { database, embed, tokensPerDay } = this.#options
     if (embed === null || texts.length === 0) return null
-    const account = { userId, keyId: null, tokensPerDay }
+    const account = { userId, credentialId: null, tokensPerDay }
     const tokens = estimateTokens(texts)
     if (tokensPerDay > 0 && tokens > tokensPerDay)
       throw new ParsingError(

@@ -39,7 +39,7 @@ export async function findSession(
   { config, principals }: Pick<PageServices, 'config' | 'principals'>,
 ): Promise<Principal | null> {
   const principal = await findBrowserSession(principals, config, sent)
-  if (principal !== null) identify(principal.userId, principal.keyId)
+  if (principal !== null) identify(principal.userId, principal.credentialId)
   return principal
 }
 

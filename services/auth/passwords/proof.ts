@@ -1,6 +1,6 @@
 // The proof that the owner of an account asks for a change of its password or address.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { User as UserRow } from '../../../generated/prisma/client.ts'
+import type { User as UserRow } from '../../../generated/prisma/client.js'
 import type { Db } from '../../../infra/database/database.ts'
 import { forbidden, unauthorized } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -15,7 +15,7 @@ export type Proof = CheckedPassword | null
 /** Throws 403 for a wrong password, or without it unless the user signed in without it lately. */
 export async function requireProof(
   services: CountingServices,
-  { userId, keyId: sessionId }: Principal,
+  { userId, credentialId: sessionId }: Principal,
   password: string | undefined,
   ip: string,
 ): Promise<Proof> {
@@ -34,7 +34,7 @@ export async function requireProof(
  * @returns the user.
  */
 export async function holdProof(tx: Db, principal: Principal, proof: Proof): Promise<UserRow> {
-  const { userId, keyId: sessionId } = principal
+  const { userId, credentialId: sessionId } = principal
   const user = await lockActiveUser(tx, userId)
   await lockOwnSession(tx, sessionId, principal)
   if (proof !== null) await holdPassword(tx, proof)

@@ -183,16 +183,16 @@ export async function listSignIns(
   principal: Principal,
   query: ListQuery<'listSignIns'>,
 ): Promise<Page<Session>> {
-  const { userId, keyId } = principal
-  return await sql.listSessions(db, { user_id: userId, current: keyId, ...query })
+  const { userId, credentialId } = principal
+  return await sql.listSessions(db, { user_id: userId, current: credentialId, ...query })
 }
 
 /** As many as a user can have. */
 const shownSessions = 100
 
 /** The sessions of a user for a page, newest first. */
-export async function listOwnSessions(db: Db, { userId, keyId }: Principal): Promise<Session[]> {
-  return await sql.listOwnSessions(db, { user_id: userId, current: keyId, limit: shownSessions })
+export async function listOwnSessions(db: Db, { userId, credentialId }: Principal): Promise<Session[]> {
+  return await sql.listOwnSessions(db, { user_id: userId, current: credentialId, limit: shownSessions })
 }
 
 /** Throws 403 for a session of another user, and 404 for one that has ended. */
@@ -203,14 +203,18 @@ export async function findOwnSession(db: Db, id: string, principal: Principal): 
 /** Finds and locks a session of the caller. Throws 401 if the session of the request has ended. */
 export async function lockOwnSession(tx: Db, id: string, principal: Principal): Promise<Session> {
   const row = await sql.lockSession(tx, { id })
-  if (row === undefined && id === principal.keyId) throw unauthorized('revoked')
+  if (row === undefined && id === principal.credentialId) throw unauthorized('revoked')
   return requireOwn(row, id, principal)
 }
 
-function requireOwn(row: sql.ReadSessionRow | undefined, id: string, { userId, keyId }: Principal): Session {
+function requireOwn(
+  row: sql.ReadSessionRow | undefined,
+  id: string,
+  { userId, credentialId }: Principal,
+): Session {
   if (row === undefined) throw notFound('session', id)
   if (row.user_id !== userId) throw forbidden('This session belongs to another user.', 'owner', id)
-  return { ...row, current: id === keyId }
+  return { ...row, current: id === credentialId }
 }
 
 function tokensOf(
