@@ -11,7 +11,7 @@ const part = 'flows'
 
 interface Step extends Partial<RequestParts> {
   /** Default: the actor. */
-  as?: 'other' | 'operator' | 'nobody'
+  as?: 'other' | 'operator'
   /** Errors that do not end the flow. */
   allow?: number[]
 }
@@ -46,7 +46,7 @@ async function runFlow(run: Run, operations: Operation[], work: Flow['work']): P
   try {
     await work(async (name, { as, allow = [], ...parts } = {}) => {
       const operation = operations.find(({ id }) => id === name)!
-      const keys = { other: otherUser!.key, operator: operator.key, nobody: null }
+      const keys = { other: otherUser!.key, operator: operator.key }
       const key = as === undefined ? run.accounts.keyFor(operation) : keys[as]
       const body = parts.body === undefined ? {} : { type: 'application/json' }
       const answer = await run.call(part, operation, { ...body, ...parts }, key)

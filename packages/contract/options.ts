@@ -2,8 +2,8 @@
 import type { Json, Operation } from '@platform-api/openapi/document.ts'
 
 /**
- * What a server must keep besides its OpenAPI document. `openapi`: what HTTP and the document say, for any
- * API. `platform`: also the rules of this API, such as 400 for every invalid request.
+ * The rules for a server. `openapi`: those of HTTP and of its document, for any API. `platform`: also the
+ * rules of this API, such as 400 for every invalid request.
  */
 export type Profile = 'openapi' | 'platform'
 

@@ -1,10 +1,10 @@
-// The types that only a compiler reads are in generated/, but not in git: after a clone, and when git has changed
-// what they are written from, the set-up of development writes them.
+// The types that only a compiler reads are in generated/, but not in git: the set-up of development writes
+// them after a clone, and when git has changed their sources.
 import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What the types are written from, in folders with all files. The generator writes types.ts last. */
+/** The sources of the types: files, and folders with all files. The generator writes types.ts last. */
 const sources = [
   'generated/openapi.json',
   'generated/prisma/schema.sha256',
