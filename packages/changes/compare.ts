@@ -18,13 +18,14 @@ import {
   type Place,
   type Report,
 } from './change.ts'
+import { openapi, type ChangesProfile } from './profile.ts'
 import { compareSchemas } from './schemas.ts'
 import { compareSchemes, compareSecurity } from './security.ts'
 
 type Json = any
 
-/** Compares two published documents, such as generated/openapi.json. */
-export function compareContracts(before: Json, after: Json): Change[] {
+/** Compares two OpenAPI documents of version 3.1 in one file each. */
+export function compareContracts(before: Json, after: Json, profile = openapi): Change[] {
   const comparison = comparisonOf(before, after)
   const [were, are] = [operationsIn(before), operationsIn(after)]
   for (const [key, node] of were)
@@ -44,7 +45,7 @@ export function compareContracts(before: Json, after: Json): Change[] {
         side: 'after',
         pointer: node.pointer,
       })
-    else compareOperations(comparison, name, former, node)
+    else compareOperations(comparison, name, former, node, profile)
   }
   compareSchemes(comparison)
   compareWebhooks(comparison)
@@ -75,9 +76,13 @@ function operationsIn(document: Json): Map<string, Node> {
   return found
 }
 
-const roles = ['none', 'viewer', 'editor', 'admin', 'owner']
-
-function compareOperations(comparison: Comparison, key: string, before: Node, after: Node): void {
+function compareOperations(
+  comparison: Comparison,
+  key: string,
+  before: Node,
+  after: Node,
+  profile: ChangesProfile,
+): void {
   const report = reporter(comparison, key)
   const place: Place = { side: 'after', pointer: after.pointer }
   const [was, is] = [before.value, after.value]
@@ -101,25 +106,17 @@ function compareOperations(comparison: Comparison, key: string, before: Node, af
   compareSunset(report, before, after)
   compareServers(comparison, report, before, after)
   compareSecurity(comparison, report, before, after)
-  compareAccess(report, before, after)
   compareParameters(comparison, key, report, before, after)
   compareBodies(comparison, key, report, before, after)
   compareResponses(comparison, key, report, before, after)
-  if (was['x-rate-limit'] !== is['x-rate-limit'])
-    report(
-      'safe',
-      'rate-limit-changed',
-      `rate limit changed from ${was['x-rate-limit'] ?? 'the default'} ` +
-        `to ${is['x-rate-limit'] ?? 'the default'}`,
-      place,
-    )
+  profile.compareOperation(report, before, after)
   compareTexts(report, before, after, ['summary', 'description', 'tags', 'externalDocs'])
-  compareOthers(report, before, after, knownInOperation)
+  compareOthers(report, before, after, [...knownInOperation, ...profile.extensions])
 }
 
 const knownInOperation = (
   'operationId deprecated servers security parameters requestBody responses summary ' +
-  'description tags externalDocs x-project-access x-organization-access x-rate-limit x-sunset'
+  'description tags externalDocs x-sunset'
 ).split(' ')
 
 /** Clients rely on the announced date. */
@@ -158,46 +155,6 @@ function compareServers(
       { side: 'after', pointer: after.pointer },
       before.pointer,
     )
-}
-
-function compareAccess(report: Report, before: Node, after: Node): void {
-  for (const name of ['x-project-access', 'x-organization-access']) compareRoles(report, before, after, name)
-}
-
-function compareRoles(report: Report, before: Node, after: Node, name: string): void {
-  const [from, to] = [before.value[name], after.value[name]]
-  if (same(from, to)) return
-  const place: Place = { side: 'after', pointer: child(after, name).pointer }
-  const [rankBefore, rankAfter] = [roles.indexOf(from?.role ?? 'none'), roles.indexOf(to?.role ?? 'none')]
-  if (rankAfter > rankBefore)
-    report(
-      'breaking',
-      'role-raised',
-      `the required role changed from ${from?.role ?? 'none'} to ${to.role}`,
-      place,
-      before.pointer,
-    )
-  if (rankAfter < rankBefore)
-    report(
-      'safe',
-      'role-lowered',
-      `the required role changed from ${from.role} to ${to?.role ?? 'none'}`,
-      place,
-    )
-  const defaults = ['active', 'archived']
-  const [statesBefore, statesAfter]: [string[], string[]] = [from?.states ?? defaults, to?.states ?? defaults]
-  for (const state of statesBefore)
-    if (!statesAfter.includes(state))
-      report(
-        'breaking',
-        'project-state-removed',
-        `no longer allowed for a project in state ${state}`,
-        place,
-        before.pointer,
-      )
-  for (const state of statesAfter)
-    if (!statesBefore.includes(state))
-      report('safe', 'project-state-added', `now allowed for a project in state ${state}`, place)
 }
 
 function parametersOf(document: Json, operation: Node): Map<string, Node> {

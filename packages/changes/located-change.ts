@@ -5,6 +5,7 @@ import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { announcementOf } from './announced.ts'
 import type { Change } from './change.ts'
 import { compareContracts } from './compare.ts'
+import { openapi, type ChangesProfile } from './profile.ts'
 import { createLocator } from './source-locations.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -32,7 +33,7 @@ export interface Side {
 export async function changesBetween(
   folder: string,
   [before, after]: [before: string, after: string],
-  today = new Date(),
+  { profile = openapi, today = new Date() }: { profile?: ChangesProfile; today?: Date } = {},
 ): Promise<LocatedChange[]> {
   const open = async (file: string): Promise<Side> => ({
     document: await readOpenapi(resolve(folder, file)).catch((error: Error) => {
@@ -40,12 +41,12 @@ export async function changesBetween(
     }),
     locate: createLocator((name) => readIfExists(resolve(folder, name)), file),
   })
-  return located(await open(before), await open(after), today)
+  return located(await open(before), await open(after), profile, today)
 }
 
-export function located(before: Side, after: Side, today: Date): LocatedChange[] {
+export function located(before: Side, after: Side, profile: ChangesProfile, today: Date): LocatedChange[] {
   const sides = { before, after }
-  return compareContracts(before.document, after.document).map((change) => ({
+  return compareContracts(before.document, after.document, profile).map((change) => ({
     ...change,
     ...sides[change.place.side].locate(change.place.pointer),
     announced: change.weight === 'breaking' ? announcementOf(before.document, change, today) : null,

@@ -8,8 +8,16 @@ export interface SourceLocation {
   line: number
 }
 
-/** @param read returns the text of a file by its path, or null. */
-export function createLocator(read: (file: string) => string | null, root = 'spec/openapi.yaml') {
+/**
+ * @param read returns the text of a file by its path, or null.
+ * @param root the path of the document.
+ * @param sources other pointers at which the files may have what the document has at this one.
+ */
+export function createLocator(
+  read: (file: string) => string | null,
+  root: string,
+  sources: (pointer: string) => string[] = () => [],
+) {
   const files = new Map<string, { document: Document; lines: LineCounter } | null>()
 
   function open(file: string): { document: Document; lines: LineCounter } | null {
@@ -36,12 +44,11 @@ export function createLocator(read: (file: string) => string | null, root = 'spe
     ]
   }
 
-  /** The closest location to the pointer that exists in spec/. */
+  /** The closest location to the pointer that exists in the files. */
   return function locate(pointer: string): SourceLocation {
     const spellings = [
       pointer,
-      // This project generates webhooks from x-events.
-      pointer.replace(/^\/webhooks\/([^/]+).*/, '/x-events/$1'),
+      ...sources(pointer),
       // Swagger 2.0.
       pointer.replace(/^\/components\/schemas\//, '/definitions/'),
     ]

@@ -36,7 +36,7 @@ export const access: Part = {
     const revoke = revocationOf(run)
     const revoked =
       revoke === null ? [] : [{ operation: revoke, run: async () => await checkRevoked(run, revoke) }]
-    if (run.options.profile !== 'platform') return revoked
+    if (run.options.profile.accounts === null) return revoked
     const secured = securedIn(run).filter(({ scopes }) => scopes!.length > 0)
     let keysWithoutScopes: Promise<Map<string, string>> | null = null
     const scopes = secured.map((operation) => ({
@@ -125,7 +125,7 @@ async function refused(
   what: string,
 ): Promise<void> {
   const answer = await run.call(part, operation, parts, key)
-  if (!isRefusal(run, operation, answer.status, status))
+  if (!run.options.profile.refusals.isOfKey(operation, answer.status, status))
     run.findings.add(
       operation.id,
       part,
@@ -134,25 +134,13 @@ async function refused(
     )
 }
 
-/** Servers of other APIs may answer 403, or 404 if they declare neither 401 nor 403. */
-function isRefusal(run: Run, operation: Operation, actual: number, expected: number): boolean {
-  if (actual === expected || run.options.profile === 'platform') return actual === expected
-  const declares = (status: number): boolean => operation.responses.has(status)
-  return actual === 401 || actual === 403 || (actual === 404 && !declares(401) && !declares(403))
-}
-
-/**
- * A well-formed request. This API refuses a key before it looks for the resource, which need not exist; for
- * another API the request is one that would succeed with the key.
- */
+/** A request that would succeed with the key, except where the resource need not exist. */
 async function wellFormedParts(run: Run, operation: Operation): Promise<RequestParts> {
-  if (run.options.profile !== 'platform' && maySucceed(run, operation))
-    await createDependencies(run, operation, false)
+  const { keyFirst } = run.options.profile.refusals
+  if (!keyFirst && maySucceed(run, operation)) await createDependencies(run, operation, false)
   return {
     ...sample(run, requestParts(run, operation, { minimal: true })),
-    path:
-      (run.options.profile === 'platform' ? null : await pathParameters(run, operation)) ??
-      unknownPath(run, operation),
+    path: (keyFirst ? null : await pathParameters(run, operation)) ?? unknownPath(run, operation),
   }
 }
 
@@ -181,7 +169,7 @@ async function createKey(run: Run, scopes: string[]): Promise<{ id: string; key:
   const answer = await run.call(
     part,
     keyCreator!,
-    { body: { name: 'contract-test', scopes }, type: 'application/json' },
+    { body: run.options.profile.accounts!.key(scopes), type: 'application/json' },
     actor.key,
   )
   const key = Object.values(answer.body ?? {}).find(

@@ -43,12 +43,13 @@ export async function createAccounts({
   sender: Sender
   document: Json
 }): Promise<Accounts> {
-  const { key } = options
+  const { key, profile } = options
+  const rules = profile.accounts
   const given: Account = { id: null, key: key ?? '', scopes: null }
   if (key !== null) await requireValidKey(operations, sender, key)
   const creators = operations.filter(
     (operation) =>
-      options.profile === 'platform' &&
+      rules !== null &&
       operation.method === 'POST' &&
       !operation.path.includes('{') &&
       keyProperty(document, operation, given.key) !== null,
@@ -74,7 +75,7 @@ export async function createAccounts({
         path: {},
         query: {},
         headers: {},
-        body: { ...values, name: 'Contract test', ...extra },
+        body: { ...values, ...rules!.user, ...extra },
         type: 'application/json',
       },
       given.key,
@@ -91,9 +92,13 @@ export async function createAccounts({
   const otherUser =
     options.secondKey === null ? await createUser() : { id: null, key: options.secondKey, scopes: null }
   const actor = createdActor ?? given
-  const roles: Json[] = schemaOf(document, userCreator?.body?.media[0].schema).properties?.role?.enum ?? []
+  const { properties = {} } = schemaOf(document, userCreator?.body?.media[0].schema) ?? {}
+  const isListed = ([name, value]: [string, string]): boolean =>
+    properties[name]?.enum?.includes(value) === true
   const operator =
-    (createdActor !== null && roles.includes('admin') ? await createUser({ role: 'admin' }) : null) ?? given
+    (createdActor !== null && Object.entries(rules!.operator).every(isListed)
+      ? await createUser(rules!.operator)
+      : null) ?? given
   const may = (account: Account, operation: Operation): boolean =>
     account.scopes === null || operation.scopes!.every((scope) => account.scopes!.includes(scope))
   const needsOperator = (operation: Operation): boolean =>

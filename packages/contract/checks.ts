@@ -1,13 +1,7 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
 // body and header fields.
-import {
-  isJson,
-  responseFor,
-  type Json,
-  type Operation,
-  type Response,
-} from '@platform-api/openapi/document.ts'
-import type { Profile } from './options.ts'
+import { isJson, responseFor, type Json, type Response } from '@platform-api/openapi/document.ts'
+import type { AnswerRules } from './profile.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
 
@@ -18,7 +12,7 @@ export interface Problem {
   actual: string
 }
 
-export function problemsOf(answer: Answer, validation: Validation, profile: Profile): Problem[] {
+export function problemsOf(answer: Answer, validation: Validation, rules: AnswerRules): Problem[] {
   const { operation, status } = answer
   if (status >= 500 && status !== 503)
     return [{ check: 'server-error', expected: 'no server error', actual: `${status} ${excerpt(answer)}` }]
@@ -26,7 +20,7 @@ export function problemsOf(answer: Answer, validation: Validation, profile: Prof
   // The refusal of a method that the path does not have belongs to no operation.
   if (answer.method !== operation.method && (status === 405 || (status === 404 && declared === undefined)))
     return []
-  if (declared === undefined && profile === 'openapi' && isImplied(operation, status)) return []
+  if (declared === undefined && rules.isImplied(operation, status)) return []
   if (declared === undefined)
     return [
       {
@@ -37,20 +31,9 @@ export function problemsOf(answer: Answer, validation: Validation, profile: Prof
     ]
   return [
     ...bodyProblems(answer, declared, validation),
-    ...headerProblems(answer, declared, validation, profile),
+    ...headerProblems(answer, declared, validation, rules),
     ...errorProblems(answer),
   ]
-}
-
-/**
- * Whether other APIs need not declare the status: 401 and 403 follow from the security of the operation. An
- * operation may leave out the statuses for invalid requests, or all errors.
- */
-function isImplied({ scopes, responses, otherResponses }: Operation, status: number): boolean {
-  if (scopes !== null && (status === 401 || status === 403)) return true
-  if (status < 400 || status >= 500 || otherResponses.has('4XX')) return false
-  if ([400, 404, 415, 422].includes(status)) return ![400, 404, 422].some((each) => responses.has(each))
-  return [...responses.keys()].every((each) => each < 400)
 }
 
 function bodyProblems(answer: Answer, { media }: Response, validation: Validation): Problem[] {
@@ -87,14 +70,14 @@ function headerProblems(
   { status, headers }: Answer,
   declared: Response,
   validation: Validation,
-  profile: Profile,
+  rules: AnswerRules,
 ): Problem[] {
   return declared.headers.flatMap(({ name, required, schema, pointer }) => {
     // OpenAPI says to ignore a declaration of it.
     if (name.toLowerCase() === 'content-type') return []
     const value = headers.get(name)
     if (value === null)
-      return required || (profile === 'platform' && isCounted(name, status))
+      return required || rules.needsHeader(name, status)
         ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }]
         : []
     const typed = typedValue(schema, value)
@@ -109,11 +92,6 @@ function headerProblems(
           },
         ]
   })
-}
-
-/** Whether the field is one of the rate limit, which all answers but errors before the counting have. */
-function isCounted(name: string, status: number): boolean {
-  return /^ratelimit/i.test(name) && (status < 400 || status === 429)
 }
 
 /** The text of a header field as a value of the schema's type. */

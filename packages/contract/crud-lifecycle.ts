@@ -177,13 +177,14 @@ async function checkIdempotency(run: Run, operation: Operation, first: Answer): 
     `the first response again, with the id ${idOf(once)}`,
     again,
   )
-  if (run.options.profile !== 'platform') return
+  const { replayHeader } = run.options.profile.answers
+  if (replayHeader === null) return
   expect(
-    again.headers.get('idempotent-replayed') === 'true',
+    again.headers.get(replayHeader) === 'true',
     'idempotency',
-    'Idempotent-Replayed: true for a repeated request',
+    `${replayHeader}: true for a repeated request`,
     again,
-    String(again.headers.get('idempotent-replayed')),
+    String(again.headers.get(replayHeader)),
   )
   if (!operation.responses.has(422) || typeof parts.body?.name !== 'string') return
   const other = await run.call(part, operation, {

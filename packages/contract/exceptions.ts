@@ -1,12 +1,6 @@
 // Knowledge that cannot be derived from the contract.
 import fc from 'fast-check'
 
-/**
- * Operations that change global state or need input from another system. Generated requests check only their
- * errors, and 404 is right where the server does not have them.
- */
-export const neverSucceeds = new Set(['advanceTestClock', 'receiveStripeEvent'])
-
 /** Request header fields that change the outcome; only the checks about them send them. */
 export const semanticHeaders = new Set([
   'idempotency-key',
@@ -31,10 +25,3 @@ export const headerValues: Record<string, fc.Arbitrary<string>> = {
   'upload-offset': fc.constant('0'),
   'upload-metadata': fc.constant(`filename ${Buffer.from('contract.txt').toString('base64')}`),
 }
-
-/** Business rules whose errors have the name of a schema constraint: `operation field constraint`. */
-export const businessRules = [
-  /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
-  /^createPrice recurring\.interval_count maximum$/,
-  /^createCheckout items maxItems$/,
-]

@@ -69,9 +69,9 @@ async function sendBrokenParameters(run: Run, operation: Operation, parts: Reque
 }
 
 async function sendBrokenBody(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
-  const isPlatform = run.options.profile === 'platform'
+  const { noBody, mediaType, brokenJson, strictBodies } = run.options.profile.refusals
   for (const media of operation.body!.media)
-    if (isPlatform || canEncode(media.type, media.schema)) await sendBrokenMedia(run, operation, parts, media)
+    if (canEncode(media.type, media.schema)) await sendBrokenMedia(run, operation, parts, media)
   const [first] = operation.body!.media
   if (first === undefined) return
   const { type } = first
@@ -80,16 +80,16 @@ async function sendBrokenBody(run: Run, operation: Operation, parts: RequestPart
       run,
       operation,
       { ...parts, body: undefined, type: undefined },
-      isPlatform ? [400, 411, 415] : [400, 411, 415, 422],
+      noBody,
       'no-body',
       'no body',
     )
-  if (isPlatform || operation.body!.media.every((media) => isJson(media.type)))
+  if (strictBodies || operation.body!.media.every((media) => isJson(media.type)))
     await expectStatus(
       run,
       operation,
       { ...parts, body: undefined, raw: Buffer.from('<a/>'), type: 'application/xml' },
-      isPlatform ? [415] : [400, 415, 422],
+      mediaType,
       'media-type-accepted',
       'an undeclared media type',
     )
@@ -104,13 +104,12 @@ async function sendBrokenBody(run: Run, operation: Operation, parts: RequestPart
     '"text"',
     `${'['.repeat(2000)}${']'.repeat(2000)}`,
   ]) {
-    // Other servers may take what JSON allows and the schema too.
-    if (!isPlatform && isValidJson(run, first, text)) continue
+    if (!strictBodies && isValidJson(run, first, text)) continue
     await expectStatus(
       run,
       operation,
       { ...parts, body: undefined, raw: Buffer.from(text), type },
-      isPlatform ? [400] : [400, 413, 422],
+      brokenJson,
       'broken-json',
       `the body ${text.slice(0, 40)}`,
     )
@@ -134,7 +133,7 @@ async function sendBrokenMedia(
   { type, schema, pointer }: Media,
 ): Promise<void> {
   if (schema.format === 'binary') return
-  const isPlatform = run.options.profile === 'platform'
+  const { strictBodies } = run.options.profile.refusals
   const values = valuesOf(run.document, schema, run.pool)
   if (values === null) return
   const minimal =
@@ -164,7 +163,7 @@ async function sendBrokenMedia(
         problems.length === 0 ||
         sent.has(asText) ||
         asText.length > 900_000 ||
-        (!isJson(type) && (isHiddenByForm(type, keyword, schema, top) || (!isPlatform && hasEmpty(body))))
+        (!isJson(type) && (isHiddenByForm(type, keyword, schema, top) || (!strictBodies && hasEmpty(body))))
       )
         continue
       sent.add(asText)
@@ -216,7 +215,8 @@ async function expectRejection(
   if (isUnreachable(run.options, operation) && answer.status === 404) return
   // tus answers 412 to an unsupported version before it validates other fields.
   if (where === 'header' && answer.status === 412) return
-  if (answer.status !== 400 && !isOtherRefusal(run, answer))
+  const { isOfInvalid, nameField } = run.options.profile.refusals
+  if (answer.status !== 400 && !isOfInvalid(operation, answer.status))
     return find({
       check: 'wrong-status',
       expected: `400 for ${what}`,
@@ -226,7 +226,7 @@ async function expectRejection(
   const same = (name: string): boolean =>
     name.toLowerCase() === field.toLowerCase() ||
     // An error about alternatives may name the whole body.
-    (run.options.profile !== 'platform' && name === 'body' && where === 'body') ||
+    (!nameField && name === 'body' && where === 'body') ||
     name.startsWith(field) ||
     field.startsWith(`${name}.`) ||
     field.startsWith(`${name}[`) ||
@@ -237,12 +237,6 @@ async function expectRejection(
       expected: `an error about ${field}`,
       actual: problems.map((problem) => `${problem.field} ${problem.constraint}`).join(', '),
     })
-}
-
-/** Other APIs may refuse an invalid request with any declared status that says nothing else. */
-function isOtherRefusal({ options }: Run, { operation, status }: Answer): boolean {
-  if (options.profile === 'platform' || [401, 403, 404, 405].includes(status)) return false
-  return status === 422 || operation.responses.has(status)
 }
 
 async function expectStatus(

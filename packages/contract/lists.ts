@@ -22,7 +22,7 @@ export const lists: Part = {
       .filter((operation) => isPaged(operation) || listOf(run.document, operation) !== null)
       .map((operation) => ({ operation, run: async () => await checkList(run, operation) })),
     ...run.selected
-      .filter((operation) => run.options.profile === 'platform' && isLog(operation))
+      .filter((operation) => run.options.profile.lists.logs && isLog(operation))
       .map((operation) => ({ operation, run: async () => await checkLog(run, operation) })),
   ],
 }
@@ -251,8 +251,8 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
           has: (item) => valueOf(item).includes(value),
           exact,
         })
-    } else if (name === 'q' && run.options.profile === 'platform') {
-      await checkSearch(run, operation, all, read, properties)
+    } else if (name === run.options.profile.lists.search) {
+      await checkSearch(run, operation, all, read, { name, properties })
     }
   }
 }
@@ -260,7 +260,7 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
 /** The id of a resource that no item names, if the parameter is an id. Creates one if there is none. */
 async function otherId(run: Run, schema: Json, values: Json[]): Promise<string[]> {
   const kind = kindOf(schema)
-  if (kind === null || run.options.profile === 'platform') return []
+  if (kind === null || !run.options.profile.lists.unknownIds) return []
   const known = run.pool.ids(kind).find((id) => !values.map(String).includes(id))
   const found = known ?? (run.options.readOnly ? undefined : (await make(run, kind))?.id)
   return found === undefined ? [] : [found]
@@ -300,11 +300,11 @@ async function checkSearch(
   operation: Operation,
   all: PagesRead,
   read: Read,
-  properties: Json,
+  { name: parameter, properties }: { name: string; properties: Json },
 ): Promise<void> {
   const name = ['name', 'title'].find((each) => each in properties)
   const at = name === undefined ? -1 : all.items.findIndex((each) => /^[a-z]{4,}$/i.test(each[name] ?? ''))
-  const none = await read({ q: 'zqxjkvbpwmnothing' })
+  const none = await read({ [parameter]: 'zqxjkvbpwmnothing' })
   if (none !== null && none.total !== 0)
     run.findings.add(
       operation.id,
@@ -313,7 +313,7 @@ async function checkSearch(
       none.last,
     )
   if (at < 0) return
-  const found = await read({ q: all.items[at][name!].slice(0, 8).toUpperCase() })
+  const found = await read({ [parameter]: all.items[at][name!].slice(0, 8).toUpperCase() })
   if (found !== null && !found.ids.includes(all.ids[at]) && found.whole)
     run.findings.add(
       operation.id,

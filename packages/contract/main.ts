@@ -1,5 +1,5 @@
-// `npm run contract -- --url URL --key KEY`: runs the contract tests against any running server of this API,
-// a deployed one included. Requests are generated from the OpenAPI document, and every response is checked.
+// `npm run contract -- --url URL --key KEY`: runs the contract tests against any running server, a deployed
+// one included. Requests are generated from the OpenAPI document, and every response is checked.
 import { randomInt } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -12,21 +12,20 @@ import { reportAsText } from './text.ts'
 import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
 import { operationsOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
-import { withListedValues } from './listed-values.ts'
 import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
-import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
-import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
-import type { Profile } from './options.ts'
+import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
+import { serverPath } from '@platform-api/openapi/servers.ts'
+import { openapi } from './profile.ts'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
-  --url URL          the server's base URL, without /v1
-  --key KEY          an API key; default $CONTRACT_KEY. With the profile platform, if the key
-                     may create users, the run creates its own and changes no existing account
+  --url URL          the server's base URL, without the path that the document's servers have
+  --key KEY          an API key; default $CONTRACT_KEY. If the profile says how, and the key may
+                     create users, the run creates its own and changes no existing account
   --second-key KEY   an API key of another user, for the tenant isolation checks
   --spec FILE        the OpenAPI document, JSON or YAML; default: the server's /openapi.json
-  --profile NAME     openapi, for any API, or platform, for this one; default openapi
+  --profile FILE     a module that exports a ContractProfile; default openapi, for any API
   --seed N           repeats the requests of an earlier run
   --runs N           generated valid requests per operation; default 10
   --operation ID     only this operation; may be repeated
@@ -90,30 +89,19 @@ async function readDocument({ spec, url }: Options): Promise<Json> {
 function operationFilter(
   { operation, path, tag }: Options,
   operations: Operation[],
+  prefix: string,
 ): (operation: Operation) => boolean {
   for (const id of operation ?? [])
     if (!operations.some((each) => each.id === id)) throw new UsageError(`Unknown operation: ${id}.`)
   for (const name of tag ?? [])
     if (!operations.some((each) => each.tag === name)) throw new UsageError(`Unknown tag: ${name}.`)
-  if (
-    path !== undefined &&
-    !operations.some((each) => each.path.startsWith(path) || each.path.startsWith(`/v1${path}`))
-  )
-    throw new UsageError(`No path of the contract starts with ${path}.`)
+  const isBelow = (each: Operation): boolean =>
+    path === undefined || each.path.startsWith(path) || each.path.startsWith(`${prefix}${path}`)
+  if (!operations.some(isBelow)) throw new UsageError(`No path of the contract starts with ${path}.`)
   return (each) =>
     (operation === undefined || operation.includes(each.id)) &&
     (tag === undefined || tag.includes(each.tag)) &&
-    (path === undefined || each.path.startsWith(path) || each.path.startsWith(`/v1${path}`))
-}
-
-function profileOf({ profile }: Options): Profile {
-  if (profile === 'openapi' || profile === 'platform') return profile
-  throw new UsageError(`--profile must be openapi or platform, not ${profile}.`)
-}
-
-/** The document as the checks of the profile read it. */
-export function preparedDocument(document: Json, profile: Profile): Json {
-  return profile === 'platform' ? withListedValues(document) : withResourceIds(withMergedParts(document))
+    isBelow(each)
 }
 
 function numberOf(name: string, text: string | undefined, minimum: number): number {
@@ -129,14 +117,14 @@ async function main(): Promise<number> {
     console.log(usage)
     return 0
   }
-  const profile = profileOf(options)
+  const profile = await loadProfile(options.profile, { openapi })
   const key = options.key ?? process.env.CONTRACT_KEY ?? null
-  if (options.url === undefined || (key === null && profile === 'platform'))
+  if (options.url === undefined || (key === null && profile.accounts !== null))
     throw new UsageError('--url and --key are required. See --help.')
   if (!/^https?:\/\//.test(options.url) || URL.parse(options.url) === null)
     throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
   const url = options.url.replace(/\/+$/, '')
-  const document = preparedDocument(await readDocument({ ...options, url }), profile)
+  const document = profile.prepare(await readDocument({ ...options, url }))
   const operations = operationsOf(document)
   if (key === null && operations.some(({ scopes }) => scopes !== null))
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')
@@ -155,7 +143,7 @@ async function main(): Promise<number> {
     runs: numberOf('runs', options.runs, 1),
     readOnly: options['read-only'],
     time: numberOf('time', options.time, 1) * 1000,
-    selected: operationFilter(options, operations),
+    selected: operationFilter(options, operations, serverPath(document.servers)),
     signal: interrupted.signal,
     onProgress: progress.show,
   }).finally(() => progress.end())
@@ -179,6 +167,7 @@ if (import.meta.main) {
     const known =
       error instanceof UsageError ||
       error instanceof ServerUnreachable ||
+      error instanceof ProfileError ||
       (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
       'syscall' in (error as object)
     console.error(known ? messageOf(error) : error)

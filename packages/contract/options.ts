@@ -1,14 +1,9 @@
 // The options of a run: the server, the keys and the operations to test.
 import type { Json, Operation } from '@platform-api/openapi/document.ts'
-
-/**
- * The rules for a server. `openapi`: those of HTTP and of its document, for any API. `platform`: also the
- * rules of this API, such as 400 for every invalid request.
- */
-export type Profile = 'openapi' | 'platform'
+import type { ContractProfile } from './profile.ts'
 
 export interface RunOptions {
-  profile: Profile
+  profile: ContractProfile
   document: Json
   base: string
   /** null if the server needs no key. */

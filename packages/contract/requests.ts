@@ -66,9 +66,7 @@ export function requestParts(
           isOptional: !always.includes(name),
           fields: sentAs(name, value),
         }))
-        return run.options.profile === 'platform'
-          ? Object.fromEntries(sent.flatMap(({ fields }) => fields))
-          : shortened(sent)
+        return shortened(sent, run.options.profile.requests.maxParameters)
       })
   }
   return fc
@@ -85,26 +83,25 @@ function sentAs(name: string, value: Json): Array<[string, string]> {
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
-/** Servers may refuse long URLs: long values are cut, and optional parameters left out that do not fit. */
+/** Long values are cut, and optional parameters left out, where they do not fit in so many characters. */
 function shortened(
   parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
+  maxLength: number,
 ): Record<string, string> {
   const sent: Record<string, string> = {}
   let length = 0
   for (const { isOptional, fields } of parameters) {
     const cut = fields.map(([name, text]): [string, string] => [
       name,
-      encodeURIComponent(text).length <= 1000 ? text : [...text].slice(0, 80).join(''),
+      encodeURIComponent(text).length <= maxLength / 6 ? text : [...text].slice(0, 80).join(''),
     ])
     const added = encodeURIComponent(cut.flat().join('')).length
-    if (isOptional && length + added > maxParametersLength) continue
+    if (isOptional && length + added > maxLength) continue
     length += added
     for (const [name, text] of cut) sent[name] = text
   }
   return sent
 }
-
-const maxParametersLength = 6000
 
 /** Free text in a header field is limited to ASCII. */
 function isFreeText({ type, pattern, enum: values, format }: Json): boolean {
@@ -121,9 +118,7 @@ function bodies(
 ): fc.Arbitrary<{ body?: Json; type?: string }> {
   if (operation.body === null || (minimal && !operation.body.required)) return fc.constant({})
   const media = operation.body.media.filter(
-    ({ type, schema }) =>
-      (selected === undefined || type === selected) &&
-      (run.options.profile === 'platform' || canEncode(type, schema)),
+    ({ type, schema }) => (selected === undefined || type === selected) && canEncode(type, schema),
   )
   if (media.length === 0) return fc.constant({})
   return fc.oneof(
@@ -134,18 +129,17 @@ function bodies(
       const matched =
         schema.format === 'binary' ||
         containsBytes(run.document, schema) ||
-        (run.options.profile !== 'platform' && isRarelyValid(schema, value, isValid))
+        isRarelyValid(schema, value, isValid)
           ? value
           : value.filter(isValid)
-      const examples: Json[] = (run.options.profile === 'platform' ? (schema.examples ?? []) : []).filter(
-        (example: Json) => !typedId.test(JSON.stringify(example)),
-      )
       if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
       // Optional properties often cause an early error; minimal bodies get further in the handler.
       const mixed = fc.oneof(
         { arbitrary: matched, weight: 3 },
         { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
-        ...examples.map((example) => ({ arbitrary: fc.constant(example), weight: 1 })),
+        ...run.options.profile.requests
+          .examples(schema)
+          .map((example) => ({ arbitrary: fc.constant(example), weight: 1 })),
       )
       return mixed.map((body) => ({ body, type }))
     }),
@@ -174,9 +168,6 @@ export function canEncode(type: string, { format, type: types }: Json): boolean 
     (type.startsWith('text/') && [types].flat().includes('string'))
   )
 }
-
-/** An id in an example refers to no existing resource. */
-const typedId = /"[a-z]+_[0-7][0-9a-z]{25}"/
 
 /** Only the required properties, including those that a `oneOf` or `anyOf` requires. */
 function minimalBody({ required = [], oneOf, anyOf, properties = {} }: Json, value: Json): Json {
@@ -222,8 +213,8 @@ export async function pathParameters(
   const last = names.findLast((name) => kinds[name] !== undefined)
   const linkedPaths = run.pool.linkedPaths(operation)
   const plainNames = names.filter((name) => kinds[name] === undefined)
-  if (plainNames.length > 0 && run.options.profile === 'platform')
-    return linkedPaths.length === 0 ? null : linkedPaths[0]
+  const mustBeLinked = run.options.profile.requests.linkedPaths
+  if (plainNames.length > 0 && mustBeLinked) return linkedPaths.length === 0 ? null : linkedPaths[0]
   const plainValues = Object.fromEntries(
     plainNames.map((name) => [name, plainParameter(run, operation, name)]),
   )
@@ -235,15 +226,14 @@ export async function pathParameters(
     parents.every((kind) => known.parents[kind] !== undefined)
   // Another operation may take fewer ids than the one that returned it.
   const fits = (known: KnownResource): boolean =>
-    isPlaced(known) &&
-    (run.options.profile === 'platform' || run.validation.parameter(schema)(known.id).length === 0)
+    isPlaced(known) && run.validation.parameter(schema)(known.id).length === 0
   const known = run.pool.list(kinds[last], !reads)
   let found = fresh ? undefined : known.find(fits)
   if (found === undefined && !run.options.readOnly && (fresh || !known.some(isPlaced)))
     found = (await make(run, kinds[last], making)) ?? undefined
   found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
   if (found === undefined)
-    return run.options.profile === 'platform'
+    return mustBeLinked
       ? null
       : Object.fromEntries(names.map((name) => [name, plainParameter(run, operation, name)]))
   return Object.fromEntries(

@@ -29,7 +29,7 @@ export interface Outcome extends Pick<Shared, 'findings' | 'matrix' | 'operation
 }
 
 const parts: Part[] = [access, flows, crud, isolation, ranges, invalid, valid]
-/** The parts whose requests this platform limits by address, beside those that it limits by user. */
+/** The parts whose requests servers limit by address, beside those that they limit by user. */
 const partsByAddress: Part[] = [strangers, otherMethods]
 /** The seeds of runs at the same time are so far apart. */
 const seedsOfRun = 1_000_000
@@ -41,8 +41,7 @@ export async function runContract(options: RunOptions): Promise<Outcome> {
   const selected = shared.operations.filter(
     (operation) =>
       options.selected(operation) &&
-      // No key is enough for these, and a run has no session.
-      operation.node['x-needs-session'] !== true &&
+      options.profile.selects(operation) &&
       (!options.readOnly || operation.method === 'GET' || operation.method === 'OPTIONS'),
   )
   const runs = await createRuns(shared, selected)
@@ -103,8 +102,7 @@ async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
   await Promise.all(
     planned.map(async ({ run, byAddress, checks, lists: own }) => {
       await runChecks(run, 'setup', existingResources(run), () => {})
-      // Other servers may do what they should refuse, and so disturb other checks.
-      if (shared.options.profile === 'platform')
+      if (shared.options.profile.concurrent)
         await Promise.all([runParts(run, byAddress), runParts(run, checks)])
       else {
         await runParts(run, byAddress)
@@ -154,8 +152,6 @@ function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selecte
     : [
         ...unreached,
         `The server's rate limits delayed ${waits} requests, ${waited} s in total. ` +
-          (options.profile === 'platform'
-            ? 'Start a test server with higher RATE_LIMIT_… settings'
-            : 'Start a test server with higher limits'),
+          options.profile.rateLimitAdvice,
       ]
 }

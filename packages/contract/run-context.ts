@@ -3,7 +3,6 @@
 import { problemsOf, type Problem } from './checks.ts'
 import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf, successOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
-import { neverSucceeds } from './exceptions.ts'
 import { createFindings, type Findings } from './findings.ts'
 import type { RunOptions } from './options.ts'
 import { createAccounts, type Accounts } from './accounts.ts'
@@ -62,7 +61,7 @@ export function createShared(options: RunOptions): Shared {
     options,
     document,
     operations: operationsOf(document),
-    validation: createValidation(document, options.profile),
+    validation: createValidation(document, options.profile.answers),
     findings: createFindings(),
     matrix: new Map(),
     counts: { requests: 0, waits: 0, waited: 0 },
@@ -109,7 +108,7 @@ export async function createRun(shared: Shared, selected: Operation[], seed: num
     selected,
     async exchange(operation, parts, key = accounts.keyFor(operation)) {
       const answer = await sender.send(operation, { path: {}, query: {}, headers: {}, ...parts }, key)
-      return { answer, problems: problemsOf(answer, validation, options.profile) }
+      return { answer, problems: problemsOf(answer, validation, options.profile.answers) }
     },
     async call(part, operation, parts, key) {
       const { answer, problems } = await run.exchange(operation, parts, key)
@@ -123,13 +122,13 @@ export async function createRun(shared: Shared, selected: Operation[], seed: num
   return run
 }
 
-/** Whether the operation of this API never succeeds in a test. */
+/** Whether the operation never succeeds in a run. */
 export function isUnreachable({ profile }: RunOptions, { id }: Operation): boolean {
-  return profile === 'platform' && neverSucceeds.has(id)
+  return profile.neverSucceeds.has(id)
 }
 
 /**
- * Whether an answer with the sent value would be valid. Other APIs may take values that their answers never
+ * Whether an answer with the sent value would be valid. Servers may take values that their answers never
  * have, such as null for "unchanged".
  */
 export function mayAnswer(
@@ -139,7 +138,7 @@ export function mayAnswer(
   name: string,
   value: Json,
 ): boolean {
-  if (options.profile === 'platform') return true
+  if (options.profile.answers.repeatInput) return true
   return validation.answered(successOf(operation)!.media.pointer, { ...body, [name]: value }).length === 0
 }
 
@@ -148,7 +147,7 @@ export function maySucceed(run: Run, operation: Operation): boolean {
   if (isUnreachable(run.options, operation)) return false
   if (operation.method === 'GET' || operation.method === 'OPTIONS') return true
   if (run.options.readOnly) return false
-  if (run.options.profile !== 'platform') return true
+  if (run.options.profile.accounts === null) return true
   // Everything else changes the account itself, which is allowed only for an account that the run created.
   return (
     run.accounts.createdUser ||

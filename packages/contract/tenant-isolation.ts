@@ -52,7 +52,7 @@ async function pathToOwn(run: Run, operation: Operation): Promise<Record<string,
   const path = await pathParameters(run, operation)
   const kinds = Object.values(idKinds(operation))
   if (path === null || kinds.some((kind) => run.pool.list(kind, true).length > 0)) return path
-  if (run.options.profile !== 'platform') return null
+  if (!run.options.profile.answers.nameOwner) return null
   if (operation.method !== 'GET') return path
   // Of what no request creates, such as events, some are public. The actor's name something of the actor.
   const own = run.pool.all.filter(({ kind, created }) => created && isPrivate(run, kind)).map(({ id }) => id)

@@ -61,11 +61,11 @@ export async function checkUpdates(
 }
 
 /**
- * The properties that an update must repeat to change only one: PUT replaces the whole resource, but in this
- * API it changes only the sent properties.
+ * What the update repeats of the resource so that it changes only one property: PUT replaces the whole
+ * resource, unless the profile says that it merges.
  */
 function kept(run: Run, { method }: { method: string }, present: Json, writable: string[]): Json {
-  if (method !== 'PUT' || run.options.profile === 'platform') return {}
+  if (method !== 'PUT' || run.options.profile.requests.putMerges) return {}
   return Object.fromEntries(writable.filter((name) => name in present).map((name) => [name, present[name]]))
 }
 
@@ -107,8 +107,8 @@ async function change(
   if (after.status !== 200) return after
   const value: Json = body[name]
   if (!mayAnswer(run, read, after.body, name, value)) return after
-  // Other APIs may answer with something else than the resource.
-  if (answer.body !== undefined && (run.options.profile === 'platform' || name in (answer.body ?? {}))) {
+  const { updatesShowResource } = run.options.profile.answers
+  if (answer.body !== undefined && (updatesShowResource || name in (answer.body ?? {}))) {
     expect(
       matchesSent(value, answer.body[name]),
       'update-value',

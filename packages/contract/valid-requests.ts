@@ -3,7 +3,6 @@
 import fc from 'fast-check'
 import type { Problem } from './checks.ts'
 import { schemaOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
-import { businessRules } from './exceptions.ts'
 import { createDependencies, requestParts, pathParameters } from './requests.ts'
 import type { Part } from './part.ts'
 import { maySucceed, type Run } from './run-context.ts'
@@ -106,7 +105,9 @@ function unjustifiedRefusal(
       schema !== null &&
       constraint in schema &&
       constraint !== 'required' &&
-      !businessRules.some((rule) => rule.test(`${operation.id} ${field} ${constraint}`))
+      !run.options.profile.refusals.businessRules.some((rule) =>
+        rule.test(`${operation.id} ${field} ${constraint}`),
+      )
     )
       return {
         check: 'refused',

@@ -1,11 +1,10 @@
-// Validates values against the schemas of the contract. In the profile of this platform, responses are
-// validated more strictly than requests: an undeclared property is a leak.
+// Validates values against the schemas of the contract. Where answers are closed, an undeclared property of
+// one is a leak.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { forText } from '@platform-api/openapi/text-values.ts'
 import type { Json } from '@platform-api/openapi/document.ts'
-import type { Profile } from './options.ts'
 
 export interface Validation {
   /** The errors of a request value by the schema at the pointer; empty if it is valid. */
@@ -16,16 +15,17 @@ export interface Validation {
   parameter(schema: Json): (value: string) => ErrorObject[]
 }
 
-export function createValidation(document: Json, profile: Profile): Validation {
+/** @param closed whether an answer may have only the properties that it declares. */
+export function createValidation(document: Json, { closed }: { closed: boolean }): Validation {
   const open = validatorsOf(withoutRequired(document, 'readOnly'))
   const answers = withoutRequired(document, 'writeOnly')
-  const closed = validatorsOf(profile === 'platform' ? withoutAdditionalProperties(answers) : answers)
+  const answered = validatorsOf(closed ? withoutAdditionalProperties(answers) : answers)
   const ajv = ajvOf(true)
   ajv.addSchema(forText({ components: document.components }), 'contract')
   const parameters = new Map<Json, ValidateFunction>()
   return {
     asked: (pointer, value) => problemsOf(open(pointer), value),
-    answered: (pointer, value) => problemsOf(closed(pointer), value),
+    answered: (pointer, value) => problemsOf(answered(pointer), value),
     parameter(schema) {
       if (!parameters.has(schema)) parameters.set(schema, ajv.compile(forText(rebased(schema))))
       return (value) => problemsOf(parameters.get(schema)!, value)

@@ -63,6 +63,18 @@ export async function lintOpenapi(file: string): Promise<LintProblem[]> {
   return problems.toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
 }
 
+/** The rules that a document must keep. */
+export interface LintProfile {
+  /**
+   * @param file the path of the document.
+   * @returns the problems, errors first.
+   */
+  lint(file: string): Promise<LintProblem[]>
+}
+
+/** The rules of OpenAPI, for any document. */
+export const openapi: LintProfile = { lint: lintOpenapi }
+
 /** @param shown the places that are printed of each rule's advice. Errors are printed all. */
 export function lintReport(problems: LintProblem[], shown = 3): string {
   const line = ({ file, line, column, message }: LintProblem): string =>

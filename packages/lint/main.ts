@@ -1,11 +1,11 @@
 // `npm run toolkit -- lint FILE`: lints any OpenAPI document. Fails on errors, not on advice.
-//   --profile NAME  openapi, for any API, or platform, which adds this project's rules; default openapi
+//   --profile FILE  a module that exports a LintProfile; default openapi
 //   --all           prints every place of each piece of advice, instead of three
 //   --json          prints JSON
-import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
-import { lintOpenapi, lintReport } from './lint.ts'
+import { loadProfile } from '@platform-api/openapi/profile.ts'
+import { lintReport, openapi } from './lint.ts'
 
 answerHelp(import.meta)
 
@@ -20,19 +20,13 @@ try {
   })
   const [file] = positionals
   if (file === undefined || positionals.length > 1) throw new Error('Pass one OpenAPI document.')
-  if (values.profile === 'platform') {
-    const { readContract, requireAllUsed } = await import('../../scripts/generate/contract.ts')
-    await readContract(resolve(file))
-    await requireAllUsed(resolve(file))
-    console.log(`${file} keeps the rules of the profile platform.`)
-  } else if (values.profile === 'openapi') {
-    const problems = await lintOpenapi(file)
-    console.log(
-      values.json ? JSON.stringify(problems, null, 2) : lintReport(problems, values.all ? Infinity : 3),
-    )
-    process.exitCode = problems.some(({ severity }) => severity === 'error') ? 1 : 0
-  } else throw new Error(`--profile must be openapi or platform, not ${values.profile}.`)
+  const profile = await loadProfile(values.profile, { openapi })
+  const problems = await profile.lint(file)
+  console.log(
+    values.json ? JSON.stringify(problems, null, 2) : lintReport(problems, values.all ? Infinity : 3),
+  )
+  process.exitCode = problems.some(({ severity }) => severity === 'error') ? 1 : 0
 } catch (error) {
   console.error(messageOf(error))
-  process.exitCode = (error as object).constructor.name === 'ContractError' ? 1 : 2
+  process.exitCode = 2
 }

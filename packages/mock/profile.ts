@@ -16,7 +16,7 @@ export interface MockProfile {
 }
 
 /** The rules of OpenAPI, for any document. */
-export const openapiProfile: MockProfile = {
+export const openapi: MockProfile = {
   formats: fullFormats,
   parseJson(body) {
     try {

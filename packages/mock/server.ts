@@ -1,5 +1,5 @@
 // The mock server: returns the declared responses of each operation of any OpenAPI document, rejects invalid
-// requests, and keeps what its clients create. It can forward operations to a real server of this API.
+// requests, and keeps what its clients create. It can forward operations to a real server.
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
@@ -26,7 +26,7 @@ import {
 } from './errors.ts'
 import { readForm } from './forms.ts'
 import { withExamples } from './patterns.ts'
-import { openapiProfile, type MockProfile } from './profile.ts'
+import { openapi, type MockProfile } from './profile.ts'
 import { createRequestCheck, mediaFor } from './requests.ts'
 import { createStoredResources } from './stored-resources.ts'
 
@@ -59,7 +59,7 @@ interface Route {
 export async function createMock({
   document: contract,
   seed = 1,
-  profile = openapiProfile,
+  profile = openapi,
   key,
   real,
   onAnswer = () => {},
@@ -74,7 +74,7 @@ export async function createMock({
         : `req_${randomUUID().replaceAll('-', '')}`,
   })
   const has = real === undefined ? new Set<string>() : await operationsAt(real)
-  const source: Source = { document, validation: createValidation(document, 'openapi'), seed }
+  const source: Source = { document, validation: createValidation(document, { closed: false }), seed }
   const problemsOf = createRequestCheck(document, profile)
   const answers = new Map<string, MockAnswer>()
   const operations = operationsOf(document)
@@ -179,7 +179,7 @@ export async function createMock({
       .send(isJson(contentType) ? JSON.stringify(body) : body)
   }
 
-  /** The error as this API sends it, where the contract allows that; else as the contract declares it. */
+  /** The error in the shape of the mock, where the contract allows that; else as the contract declares it. */
   function answerError(
     error: MockError,
     operation: Operation | null,

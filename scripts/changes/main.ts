@@ -55,6 +55,7 @@ try {
   if (after !== undefined) {
     // npm changes the working directory to that of the project.
     if (process.env.npm_lifecycle_event === 'changes') process.chdir(process.env.INIT_CWD || '.')
+    process.argv.push('--profile', resolve(import.meta.dirname, '../profiles/changes.ts'))
     await import('@platform-api/changes/main.ts')
   } else {
     const folder = resolve(import.meta.dirname, '../..')

@@ -3,8 +3,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { located, readIfExists, type LocatedChange } from '@platform-api/changes/located-change.ts'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from './spec-locator.ts'
 import { UsageError } from '@platform-api/changes/usage-error.ts'
+import { profile } from '../profiles/changes.ts'
 import { acceptor, readAccepted } from './accepted.ts'
 
 /**
@@ -14,14 +15,14 @@ import { acceptor, readAccepted } from './accepted.ts'
 export function changesSince(folder: string, ref: string, today = new Date()): LocatedChange[] {
   const before = {
     document: JSON.parse(show(folder, ref, 'generated/openapi.json')!),
-    locate: createLocator((file) => show(folder, ref, file, { optional: true })),
+    locate: createSpecLocator((file) => show(folder, ref, file, { optional: true })),
   }
   const after = {
     document: JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8')),
-    locate: createLocator((file) => readIfExists(join(folder, file))),
+    locate: createSpecLocator((file) => readIfExists(join(folder, file))),
   }
   const { reasonFor } = acceptor(readAccepted(folder), today)
-  return located(before, after, today).map((change) =>
+  return located(before, after, profile, today).map((change) =>
     change.weight === 'breaking' ? { ...change, accepted: reasonFor(change) } : change,
   )
 }

@@ -60,7 +60,7 @@ const layers: Layer[][] = [
   // The packages of the toolkit. They import each other by name.
   [
     { files: 'packages/openapi/', imports: [] },
-    { files: 'packages/lint/lint.ts', imports: [] },
+    { files: 'packages/lint/', imports: [] },
     { files: 'packages/generate/', imports: [], fastify: true },
     { files: 'packages/mock/', imports: [], fastify: true },
     { files: 'packages/changes/', imports: [] },
@@ -68,8 +68,6 @@ const layers: Layer[][] = [
     { files: 'packages/toolkit/', imports: [] },
   ],
   [{ files: 'scripts/', except: ['handlers/'], fastify: true }],
-  // These know the profile of this project, too.
-  [{ files: 'packages/lint/main.ts' }, { files: 'packages/mock/main.ts' }],
   [{ files: 'test/', fastify: true }],
 ]
 

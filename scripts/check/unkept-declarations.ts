@@ -5,7 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -67,7 +67,7 @@ export function unkeptDeclarations(folder: string, program: ts.Program): string[
   const contract = join(folder, 'generated/openapi.json')
   if (!existsSync(contract) || !existsSync(join(folder, 'handlers'))) return []
   const document = JSON.parse(readFileSync(contract, 'utf8'))
-  const locate = createLocator((file) =>
+  const locate = createSpecLocator((file) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return Object.entries<Json>(document.paths).flatMap(([path, item]) =>

@@ -4,7 +4,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 
 /** The folders with the code of the server. */
 const folders = ['handlers', 'services', 'app', 'infra']
@@ -41,7 +41,7 @@ export function unreadFields(folder: string, program: ts.Program): string[] {
   const names = new Set(files.flatMap((file) => file.text.match(/[A-Za-z_$][\w$]*/g) ?? []))
 
   const stored = schemasOfResources(folder)
-  const locate = createLocator((file) =>
+  const locate = createSpecLocator((file) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return [...fields].flatMap(([declaration, { schema, name, operation }]) => {

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 import { flattened } from '../constraints/constraints.ts'
 import {
   readDatabase,
@@ -207,7 +207,7 @@ export async function mismatchesOf(folder: string, document: Json): Promise<stri
   if (found.length === 0) return []
   const text = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null
-  const locate = createLocator(text)
+  const locate = createSpecLocator(text)
   const origins = documentOrigins(document)
   const lines = found.map(({ schema, pointer, message, database }) => {
     const origin = originOf(origins, `#${pointer}`).slice(1)

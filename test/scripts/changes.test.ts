@@ -3,9 +3,12 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import published from '../../generated/openapi.json' with { type: 'json' }
 import { compareContracts } from '../../packages/changes/compare.ts'
 import { acceptor, parseAccepted, type Accepted } from '../../scripts/changes/accepted.ts'
 import { lastRelease } from '../../scripts/changes/release.ts'
+import { createSpecLocator } from '../../scripts/changes/spec-locator.ts'
+import { profile } from '../../scripts/profiles/changes.ts'
 
 const main = join(import.meta.dirname, '../../scripts/changes/main.ts')
 
@@ -123,4 +126,90 @@ t.test('paths of two files count from where npm was called', (t) => {
   t.equal(changes(cwd, ['a.json', 'new/b.json']).status, 2, 'otherwise from the working directory')
   t.match({ ...changes(cwd, ['a', 'b', 'c']) }, { status: 2, stderr: /or two files/ })
   t.end()
+})
+
+const declared: Record<string, [rule: string, weight: string, from: Json, to: Json]> = {
+  'a higher role is required': [
+    'role-raised',
+    'breaking',
+    { 'x-project-access': { role: 'viewer' } },
+    { 'x-project-access': { role: 'admin' } },
+  ],
+  'a role in the organization is required': [
+    'role-raised',
+    'breaking',
+    {},
+    { 'x-organization-access': { role: 'admin' } },
+  ],
+  'a lower role is required': [
+    'role-lowered',
+    'safe',
+    { 'x-project-access': { role: 'editor', states: ['active'] } },
+    { 'x-project-access': { role: 'viewer', states: ['active'] } },
+  ],
+  'a project state is no longer allowed': [
+    'project-state-removed',
+    'breaking',
+    { 'x-project-access': { role: 'viewer' } },
+    { 'x-project-access': { role: 'viewer', states: ['active'] } },
+  ],
+  'another rate limit holds': ['rate-limit-changed', 'safe', {}, { 'x-rate-limit': 'write' }],
+}
+
+for (const [name, [rule, weight, from, to]] of Object.entries(declared)) {
+  t.test(`${weight}: ${name}`, async (t) => {
+    const withAccess = (access: Json): Json => {
+      const document = contract({})
+      Object.assign(document.paths['/things'].get, access)
+      return document
+    }
+    t.match(compareContracts(withAccess(from), withAccess(to), profile), [{ rule, weight }])
+  })
+}
+
+t.test('a webhook is found in x-events', async (t) => {
+  const text = 'paths: {}\nx-events:\n  thing.created: {}\n'
+  const place = createSpecLocator((file) => (file === 'spec/openapi.yaml' ? text : null))
+  t.same(place('/webhooks/thing.created/post'), { file: 'spec/openapi.yaml', line: 3 })
+})
+
+/** Additions to the real contract that must stay possible within `v1`. */
+const growth: Record<string, (schemas: Json) => void> = {
+  'a status of subscriptions': ({ SubscriptionStatus }) => {
+    SubscriptionStatus.enum.push('trialing')
+  },
+  'a role of members': ({ MemberRole }) => {
+    MemberRole.enum.push('billing')
+  },
+  'a type of document sources': ({ KnowledgeDocument }) => {
+    KnowledgeDocument.properties.source.properties.type.anyOf[0].enum.push('url')
+  },
+  'a field of projects': ({ Project }) => {
+    Project.properties.color = { type: 'string' }
+    Project.required.push('color')
+  },
+}
+
+for (const [name, grow] of Object.entries(growth)) {
+  t.test(`the contract can grow within v1 by ${name}`, async (t) => {
+    const after = structuredClone(published) as Json
+    grow(after.components.schemas)
+    const changes = compareContracts(published, after, profile)
+    t.ok(changes.length > 0)
+    t.same(
+      changes.filter(({ weight }) => weight !== 'safe'),
+      [],
+    )
+  })
+}
+
+t.test('the events of a stream are compared, not its derived schema', async (t) => {
+  const after = structuredClone(published) as Json
+  const media = after.components.responses.MessageStream.content['text/event-stream']
+  media['x-stream-events'].thought = { $ref: '#/components/schemas/MessageDelta' }
+  media.schema.anyOf.push({ type: 'object' })
+  t.same(
+    [...new Set(compareContracts(published, after, profile).map(({ weight, rule }) => `${weight} ${rule}`))],
+    ['safe stream-event-added'],
+  )
 })

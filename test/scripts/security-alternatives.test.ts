@@ -3,7 +3,7 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { preparedDocument } from '../../packages/contract/main.ts'
+import { openapi } from '../../packages/contract/profile.ts'
 import { runContract } from '../../packages/contract/run-all.ts'
 import { keyHeader } from '../../packages/contract/sender.ts'
 import { generateProject } from '../../packages/generate/project.ts'
@@ -162,8 +162,8 @@ async function findingsOf(t: Test, implemented: Record<string, object[]>): Promi
   const mock = await createMock({ document: documentOf(implemented), key })
   t.teardown(() => mock.close())
   const { findings, unfinished } = await runContract({
-    profile: 'openapi',
-    document: preparedDocument(documentOf(securities), 'openapi'),
+    profile: openapi,
+    document: openapi.prepare(documentOf(securities)),
     base: await mock.listen({ host: '127.0.0.1', port: 0 }),
     key,
     secondKey: null,

@@ -1,5 +1,5 @@
 // A contract run in a process of its own: `contract-run.ts FILE URL KEY`. Prints a ContractRun.
-import { preparedDocument } from '../../packages/contract/main.ts'
+import { openapi } from '../../packages/contract/profile.ts'
 import { hasSucceeded, runContract } from '../../packages/contract/run-all.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
 
@@ -17,8 +17,8 @@ export interface ContractRun {
 
 const [file, base, key] = process.argv.slice(2)
 const outcome = await runContract({
-  profile: 'openapi',
-  document: preparedDocument(await readOpenapi(file), 'openapi'),
+  profile: openapi,
+  document: openapi.prepare(await readOpenapi(file)),
   base,
   key,
   secondKey: null,

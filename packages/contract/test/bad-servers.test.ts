@@ -29,6 +29,8 @@ async function startProxy(
     forwarded.on('error', () => response.destroy())
     request.pipe(forwarded)
   })
+  // A slow machine may need longer than the default of 5 s for the next request of a connection.
+  server.keepAliveTimeout = 60_000
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
     server.closeAllConnections()

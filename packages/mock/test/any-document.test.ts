@@ -2,7 +2,7 @@
 // the ids depend only on the seed, and the contract tests find nothing.
 import { join } from 'node:path'
 import t from 'tap'
-import { preparedDocument } from '@platform-api/contract/main.ts'
+import { openapi } from '@platform-api/contract/profile.ts'
 import { runContract } from '@platform-api/contract/run-all.ts'
 import { createMock } from '../server.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
@@ -52,8 +52,8 @@ for (const name of ['pet-store.yaml', 'library.yaml', 'secrets'])
     const mock = await createMock({ document, key: 'a-key-of-the-test' })
     t.teardown(() => mock.close())
     const { findings, unfinished } = await runContract({
-      profile: 'openapi',
-      document: preparedDocument(document, 'openapi'),
+      profile: openapi,
+      document: openapi.prepare(document),
       base: await mock.listen({ host: '127.0.0.1', port: 0 }),
       key: 'a-key-of-the-test',
       secondKey: null,

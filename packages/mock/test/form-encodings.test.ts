@@ -3,7 +3,7 @@
 import t, { type Test } from 'tap'
 import { curlOf } from '@platform-api/contract/findings.ts'
 import { encodeBody, picture } from '@platform-api/contract/forms.ts'
-import { preparedDocument } from '@platform-api/contract/main.ts'
+import { openapi } from '@platform-api/contract/profile.ts'
 import { runContract } from '@platform-api/contract/run-all.ts'
 import { readForm } from '../forms.ts'
 import { createMock } from '../server.ts'
@@ -191,8 +191,8 @@ for (const type of [fields, parts])
     const mock = await createMock({ document: documentOf(type) })
     t.teardown(() => mock.close())
     const { findings, unfinished, notes } = await runContract({
-      profile: 'openapi',
-      document: preparedDocument(documentOf(type), 'openapi'),
+      profile: openapi,
+      document: openapi.prepare(documentOf(type)),
       base: await mock.listen({ host: '127.0.0.1', port: 0 }),
       key: null,
       secondKey: null,

@@ -6,7 +6,7 @@ import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 import { acceptsPatch } from '../generate/patch-operations.ts'
 import type { MockProfile } from '@platform-api/mock/profile.ts'
 
-export const platformProfile: MockProfile = {
+export const profile: MockProfile = {
   formats,
   parseJson: parseStrictJson,
   check: checkWith,
