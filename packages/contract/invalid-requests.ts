@@ -69,7 +69,7 @@ async function sendBrokenParameters(run: Run, operation: Operation, parts: Reque
 }
 
 async function sendBrokenBody(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
-  const { noBody, mediaType, brokenJson, strictBodies } = run.options.profile.refusals
+  const { missingBody, mediaType, brokenJson, strictBodies } = run.options.profile.refusals
   for (const media of operation.body!.media)
     if (canEncode(media.type, media.schema)) await sendBrokenMedia(run, operation, parts, media)
   const [first] = operation.body!.media
@@ -80,7 +80,7 @@ async function sendBrokenBody(run: Run, operation: Operation, parts: RequestPart
       run,
       operation,
       { ...parts, body: undefined, type: undefined },
-      noBody,
+      missingBody,
       'no-body',
       'no body',
     )

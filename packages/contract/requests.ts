@@ -83,7 +83,7 @@ function sentAs(name: string, value: Json): Array<[string, string]> {
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
-/** Long values are cut, and optional parameters left out, where they do not fit in so many characters. */
+/** Long values are cut, and optional parameters left out, where they do not fit in `maxLength` characters. */
 function shortened(
   parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
   maxLength: number,

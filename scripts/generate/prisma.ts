@@ -1,5 +1,5 @@
-// Generates the Prisma client: client.js for the server, and the modules with its types for the compiler, which
-// are not in git. `prisma generate` would download a schema engine that it does not use;
+// Generates the Prisma client: client.js for the server, and the modules with its types for the compiler,
+// which are not in git. `prisma generate` would download a schema engine that it does not use;
 // PRISMA_SCHEMA_ENGINE_BINARY set to any existing file prevents that.
 import { build, version as esbuildVersion } from 'esbuild'
 import { execFile } from 'node:child_process'
