@@ -135,8 +135,7 @@ async function costOfWrites(
       name: `${action} with its event, multiple of without`,
       value: sum(loud[i]) / sum(silent[i]),
       timeSpent:
-        `of the server ${more(i, spent, 'server')}; ` +
-        `of PostgreSQL ${more(i, statements, 'postgres')}`,
+        `of the server ${more(i, spent, 'server')}; ` + `of PostgreSQL ${more(i, statements, 'postgres')}`,
     }),
   )
   return { text, goals }

@@ -1,6 +1,7 @@
-// Installs the dependencies that a command needs. `--dev` adds those of the tests, and the types that are not
-// in git. If the system's Node is too old for the server, installs Node from the npm registry: the version
-// and hash in scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run this file.
+// Installs the dependencies that a command needs. `--dev` adds those of the tests, and the types that are
+// not in git. If the system's Node is too old for the server, installs Node from the npm registry: the
+// version and hash in scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run
+// this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
