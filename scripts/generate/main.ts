@@ -31,6 +31,7 @@ import { compileRequests, createCompilers, emitReplySchemas, type Compilers } fr
 import { compileSerializers } from './serializers.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
+import { missingFilters } from './sql/missing-filters.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
@@ -149,11 +150,12 @@ interface Options {
   out?: string
 }
 
-/** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers. */
+/** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers; `notes` as below. */
 interface Generated {
   operations: number
   wrote: string[]
   stubs: string[]
+  notes: string[]
 }
 
 /**
@@ -163,13 +165,13 @@ interface Generated {
 export async function generate(options: Options): Promise<string[]> {
   if (options.check) return await checkGenerated(options)
   const started = process.cpuUsage()
-  const { operations, wrote, stubs } = await writeGenerated(options)
+  const { operations, wrote, stubs, notes } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   return [
     ...stubs,
-    ...(options.out === undefined ? await unused() : []),
+    ...notes,
     `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
@@ -185,23 +187,24 @@ async function writeGenerated(options: Options): Promise<Generated> {
     operations: operations.length,
     wrote,
     stubs: options.stubs ? await writeStubs(root, operations, resources) : [],
+    notes: options.out === undefined ? await notesOn(operations) : [],
   }
 }
 
 /**
  * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
- * files. `notes` are the parts of spec/ and the files of prisma/sql that nothing uses.
+ * files. `notes` are about parts of spec/ and files of prisma/sql.
  * @throws GenerateError before any file is written.
  */
 export async function writeServed(
   compilers: Compilers,
 ): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
-  const { served, types } = await emit(specOf({}), compilers)
+  const { operations, served, types } = await emit(specOf({}), compilers)
   const wrote = [...(await generateDatabaseFiles(served)), ...(await write(out, served))]
   return {
     wrote,
-    notes: await unused(),
+    notes: await notesOn(operations),
     async writeTypes() {
       const files = await types()
       const written = await write(out, files)
@@ -211,9 +214,10 @@ export async function writeServed(
   }
 }
 
-/** A note with its place for each part of spec/ and each file of prisma/sql that nothing uses. */
-async function unused(): Promise<string[]> {
-  return [...(await unusedParts(specOf({}))).map(formatProblem), ...unusedFiles(root)]
+/** The parts of spec/ and the files of prisma/sql that nothing uses, and the filters that lists lack. */
+async function notesOn(operations: Operation[]): Promise<string[]> {
+  const unused = (await unusedParts(specOf({}))).map(formatProblem)
+  return [...unused, ...unusedFiles(root), ...missingFilters(root, operations)]
 }
 
 /** The Prisma client and the functions for prisma/sql and the resources. @returns what it wrote. */
