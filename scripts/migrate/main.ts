@@ -11,6 +11,7 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
+import { withEnumChecks } from './enum-checks.ts'
 
 answerHelp(import.meta)
 
@@ -62,9 +63,10 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
   const script = empty ? '' : await schemaDifference()
   if (script === '' && !empty)
     return console.log('prisma/schema.prisma and prisma/migrations match; no migration was written.')
+  const text = empty ? '' : await withEnumChecks(script)
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)
-  writeFileSync(join(folder, 'migration.sql'), script)
+  writeFileSync(join(folder, 'migration.sql'), text)
   console.log(
     `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}. Review it before you commit it.`,
   )
