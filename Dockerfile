@@ -18,6 +18,7 @@ WORKDIR /srv
 RUN mkdir data && chown 1000:1000 data && ln -s /srv/scripts/container/main.ts /usr/local/bin/platform
 COPY --from=dependencies /srv/node_modules node_modules
 COPY . .
+RUN node scripts/compile/main.ts
 # A number, so that Kubernetes can tell that it is not root. The server writes only to data and /tmp.
 USER 1000:1000
 EXPOSE 3000

@@ -1,5 +1,5 @@
 // The validators of responses and events, undeclared fields included. Ajv compiles each schema of
-// generated/replies.json on its first use; only tests and VALIDATE_RESPONSES use them.
+// generated/schemas.json on its first use; only tests and VALIDATE_RESPONSES use them.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -9,9 +9,13 @@ import { formats, lengthKeywords } from './formats.ts'
 const require = createRequire(import.meta.url)
 
 /** The validators by their names in generated/operations.ts. */
-export const replies: Record<string, ValidateFunction> = onFirstUse(() =>
-  compileReplies(JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/replies.json'), 'utf8'))),
-)
+export const replies: Record<string, ValidateFunction> = onFirstUse(() => compileReplies(readSchemas()))
+
+function readSchemas(): Record<string, object> {
+  const file = join(import.meta.dirname, '../../generated/schemas.json')
+  const { components, responses, payloads } = JSON.parse(readFileSync(file, 'utf8'))
+  return { ...components, ...responses, ...payloads }
+}
 
 /** @param schemas by name; they refer to each other by `{ $ref: name }`. */
 export function compileReplies(schemas: Record<string, object>): Record<string, ValidateFunction> {

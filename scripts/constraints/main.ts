@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 import { documentOrigins } from '../generate/crud/origins.ts'
 import { each, nameOf, type Constraint, type Constraints } from './constraints.ts'
 import { pointerOf } from './edit.ts'

@@ -2,7 +2,7 @@
 // schemas are compiled again.
 import { writeServed } from '../generate/main.ts'
 import { GenerateError } from '../generate/error.ts'
-import { createCompilers } from '../generate/validators.ts'
+import { createCompilers } from '../compile/validators.ts'
 
 /** `served` writes the files that a server loads. `types` then writes the files for compilers and clients. */
 export type GeneratorRequest = 'served' | 'types'

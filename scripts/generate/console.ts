@@ -1,5 +1,5 @@
-// Writes generated/console: the console of packages/console as one script and one style sheet, and the model of
-// the contract. The script contains the generated client, which is the console's only way to the API.
+// Writes generated/console: the console of packages/console as one script and one style sheet, and the model
+// of the contract. The script contains the generated client, which is the console's only way to the API.
 import { build, type Plugin } from 'esbuild'
 import { dirname, join, posix } from 'node:path'
 import { clientNames } from './client-names.ts'

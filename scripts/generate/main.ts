@@ -25,9 +25,9 @@ import { withPatchOperations } from './patch-operations.ts'
 import { withWholeAlternatives } from '@platform-api/openapi/alternatives.ts'
 import { exactDocument, publishedDocument } from './publish.ts'
 import { banner, emitOperations, emitRoutes, emitTypes } from './types.ts'
-import { Pool, schemasOf } from './schemas.ts'
-import { compileRequests, createCompilers, emitReplySchemas, type Compilers } from './validators.ts'
-import { compileSerializers } from './serializers.ts'
+import { compile } from '../compile/compile.ts'
+import type { Compilers } from '../compile/validators.ts'
+import { emitSchemas, plainSchemas, Pool, schemasOf } from './schemas.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
@@ -87,6 +87,12 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
   // Before the compilation: it adds the objects and payloads of events to the pools.
   const payloads = new Pool('payload')
   const eventTable = emitEvents(events, responses, payloads)
+  const schemas = plainSchemas(document, {
+    parameters,
+    bodies,
+    responses: responses.schemas,
+    payloads: payloads.schemas,
+  })
   const answers = withWholeAlternatives(publishedDocument(open), 'omitted')
   const published = {
     ...Object.fromEntries(Object.entries(answers).filter(([key]) => !unpublished.has(key))),
@@ -96,7 +102,7 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
   return {
     operations,
     resources,
-    served: (compilers = createCompilers()) =>
+    served: (compilers) =>
       new Map([
         ...statements,
         ['resources.ts', emitResources(resources)],
@@ -108,9 +114,8 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
         ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
         ['events.ts', eventTable],
         ['routes.ts', emitRoutes(operations)],
-        ['validators.js', banner + compileRequests(document, parameters, bodies, compilers)],
-        ['replies.json', emitReplySchemas(document, new Map([...responses.schemas, ...payloads.schemas]))],
-        ['serializers.js', banner + compileSerializers(document, responses.schemas)],
+        ['schemas.json', emitSchemas(schemas)],
+        ...compile(schemas, compilers),
       ]),
     types: async () =>
       new Map([

@@ -1,5 +1,5 @@
-// Generates the Prisma client: client.js for the server, and the modules with its types for the compiler, which
-// are not in git. `prisma generate` would download a schema engine that it does not use;
+// Generates the Prisma client: client.js for the server, and the modules with its types for the compiler,
+// which are not in git. `prisma generate` would download a schema engine that it does not use;
 // PRISMA_SCHEMA_ENGINE_BINARY set to any existing file prevents that.
 import { build, version as esbuildVersion } from 'esbuild'
 import { execFile } from 'node:child_process'
@@ -12,7 +12,7 @@ import { GenerateError } from './error.ts'
 
 /** In git. The other files are types. */
 const served = ['client.js', 'schema.sha256']
-/** What client.js was written from, and what the types were written from. */
+/** The hashes of the sources of client.js, and of the types. */
 const stampNames = ['schema.sha256', 'types.sha256']
 
 /**

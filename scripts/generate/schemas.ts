@@ -1,6 +1,13 @@
 // Collects the schemas of the contract as plain JSON Schema, each distinct schema once. Its name comes from
 // the component or the first operation that uses it, so that names stay stable when operations are added.
-import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
+import {
+  isDiscriminated,
+  isMapped,
+  withChosenAlternative,
+  withNestedAlternatives,
+} from '@platform-api/openapi/discriminators.ts'
+import type { Schemas } from '../compile/schemas.ts'
+import { lowercase, patternSays } from '../compile/validators.ts'
 import type { Operation, Parameter } from './model.ts'
 
 type Json = any
@@ -25,12 +32,6 @@ const mapsOfSchemas = new Set(['properties', 'patternProperties', 'dependentSche
 
 /** Their limits are the schema's `minimum` and `maximum`; a format is for generated clients. */
 const integerFormats = new Set(['int32', 'int64'])
-
-/** The extension that describes a pattern in words that complete "must be", for validation messages. */
-export const patternSays = 'x-pattern-says'
-
-/** The extension that makes a string of a request lowercase before it is validated. */
-export const lowercase = 'x-lowercase'
 
 /**
  * The schema without annotations, except those in `kept`.
@@ -63,6 +64,45 @@ export function plain(
         return [key, inner(value)]
       }),
   )
+}
+
+/** The parts of generated/schemas.json that come from the operations and the events. */
+type Parts = Partial<Record<Exclude<keyof Schemas, 'components' | 'serialized'>, Map<string, Json>>>
+
+/** The components and the parts in the form of generated/schemas.json. */
+export function plainSchemas(document: Json, { parameters, bodies, responses, payloads }: Parts): Schemas {
+  const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
+  const components = Object.entries<Json>(document.components?.schemas ?? {}).map(
+    ([name, schema]): [string, Json] => [idOf(name), schema],
+  )
+  const kept = [patternSays, lowercase]
+  const plainOf = (schemas: Iterable<[string, Json]> = []): Record<string, Json> =>
+    Object.fromEntries([...schemas].map(([name, schema]) => [name, plain(schema, idOf, kept)]))
+  const serialized = [...components, ...(responses ?? [])].flatMap(
+    ([name, schema]): Array<[string, Json]> => {
+      const nested = plain(schema, idOf, kept, withNestedAlternatives)
+      return JSON.stringify(nested) === JSON.stringify(plain(schema, idOf, kept)) ? [] : [[name, nested]]
+    },
+  )
+  return {
+    components: plainOf(components),
+    parameters: plainOf(parameters),
+    bodies: plainOf(bodies),
+    responses: plainOf(responses),
+    payloads: plainOf(payloads),
+    serialized: Object.fromEntries(serialized),
+  }
+}
+
+/** One schema per line. */
+export function emitSchemas(schemas: Schemas): string {
+  const parts = Object.entries(schemas).map(([part, own]) => {
+    const lines = Object.entries(own).map(
+      ([name, schema]) => `${JSON.stringify(name)}: ${JSON.stringify(schema)}`,
+    )
+    return `${JSON.stringify(part)}: {\n${lines.join(',\n')}\n}`
+  })
+  return `{\n${parts.join(',\n')}\n}\n`
 }
 
 /** Gives equal schemas one name, so that each is compiled once. */
@@ -109,7 +149,7 @@ export interface ValidatorNames {
   streams: Record<number, Record<string, string>>
 }
 
-export interface Schemas {
+export interface NamedSchemas {
   parameters: Map<string, Json>
   bodies: Map<string, Json>
   responses: Pool
@@ -117,7 +157,7 @@ export interface Schemas {
 }
 
 /** The schemas to compile, and for each operation the names of its validators and serializers. */
-export function schemasOf(operations: Operation[]): Schemas {
+export function schemasOf(operations: Operation[]): NamedSchemas {
   const paths = new Pool('path')
   const queries = new Pool('query')
   const headers = new Pool('header')
@@ -125,9 +165,16 @@ export function schemasOf(operations: Operation[]): Schemas {
   const responses = new Pool('reply')
   const names = new Map<string, ValidatorNames>()
   for (const operation of operations) {
-    const { id, path_, query, openQuery, header, body } = operation
+    const {
+      id,
+      pathParameters: path,
+      queryParameters: query,
+      openQuery,
+      headerParameters: header,
+      body,
+    } = operation
     names.set(id, {
-      path: path_.length === 0 ? undefined : paths.add(objectOf(path_, true), suggestedName(path_, id)),
+      path: path.length === 0 ? undefined : paths.add(objectOf(path, true), suggestedName(path, id)),
       // An operation without query parameters rejects all query parameters.
       query: queries.add(objectOf(query, !openQuery), suggestedName(query, id)),
       header:

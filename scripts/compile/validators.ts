@@ -1,5 +1,5 @@
 // Compiles the schemas of requests to JavaScript with Ajv. Names in the code follow from the schemas, so that
-// a new schema changes no other code. The schemas of responses stay JSON.
+// a new schema changes no other code.
 import { createHash } from 'node:crypto'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { _, Name, str, stringify } from 'ajv'
@@ -9,11 +9,16 @@ import oneOf from 'ajv/dist/vocabularies/applicator/oneOf.js'
 import limitNumber from 'ajv/dist/vocabularies/validation/limitNumber.js'
 import pattern from 'ajv/dist/vocabularies/validation/pattern.js'
 import { formats, lengthKeywords } from '../../infra/validation/formats.ts'
-import { keysOf } from '@platform-api/openapi/json-pointer.ts'
-import { GenerateError } from './error.ts'
-import { componentOf, lowercase, patternSays, plain } from './schemas.ts'
+import { GenerateError } from '../generate/error.ts'
+import type { Schemas } from './schemas.ts'
 
 type Json = any
+
+/** The extension that describes a pattern in words that complete "must be", for validation messages. */
+export const patternSays = 'x-pattern-says'
+
+/** The extension that makes a string of a request lowercase before it is validated. */
+export const lowercase = 'x-lowercase'
 
 /** One compiler per set of schemas. A reused compiler compiles only the schemas that have changed. */
 export interface Compilers {
@@ -29,75 +34,12 @@ export function createCompilers(): Compilers {
   }
 }
 
-export function compileRequests(
-  document: Json,
-  parameters: Map<string, Json>,
-  bodies: Map<string, Json>,
-  compilers: Compilers,
-): string {
-  return asModule(
-    `${compilers.parameters.compile(document, parameters)}\n${compilers.bodies.compile(document, bodies)}`,
-  )
+export function compileRequests({ components, parameters, bodies }: Schemas, compilers: Compilers): string {
+  const code = compilers.parameters.compile(components, parameters)
+  return asModule(`${code}\n${compilers.bodies.compile(components, bodies)}`)
 }
 
-/** The schemas of responses and events for infra/validation/replies.ts, one per line. */
-export function emitReplySchemas(document: Json, responses: Map<string, Json>): string {
-  const lines = Object.entries(replySchemas(document, responses)).map(
-    ([name, schema]) => `${JSON.stringify(name)}: ${JSON.stringify(schema)}`,
-  )
-  return `{\n${lines.join(',\n')}\n}\n`
-}
-
-/** The components, as `spec:NAME`, and the responses, by name. */
-export function replySchemas(document: Json, responses: Map<string, Json>): Record<string, Json> {
-  const components = Object.entries<Json>(document.components?.schemas ?? {})
-  return Object.fromEntries([
-    ...components.map(([name, schema]) => [idOf(name), plain(schema, idOf)]),
-    ...[...responses].map(([name, schema]) => [name, plain(schema, idOf)]),
-  ])
-}
-
-/** The formats that a schema may use. */
-export function knownFormats(): Set<string> {
-  return new Set(Object.keys(createAjv(false).formats))
-}
-
-/**
- * Returns a function that finds unknown keywords and invalid keyword values of a schema, not of its
- * subschemas.
- */
-export function createKeywordCheck(): (schema: Json) => Array<{ keyword: string; message: string }> {
-  const own = createAjv(false)
-  const validate = new Ajv2020().getSchema('https://json-schema.org/draft/2020-12/meta/validation')!
-  const annotations = new Set([
-    '$ref',
-    'description',
-    'title',
-    'default',
-    'examples',
-    'deprecated',
-    'readOnly',
-    'writeOnly',
-  ])
-  return (schema) => {
-    const unknown = Object.keys(schema).filter(
-      (keyword) =>
-        !annotations.has(keyword) && !keyword.startsWith('x-') && own.getKeyword(keyword) === false,
-    )
-    const wrong = validate(schema)
-      ? []
-      : validate.errors!.map(({ instancePath, message }) => ({ keyword: keysOf(instancePath)[0], message }))
-    return [
-      ...unknown.map((keyword) => ({ keyword, message: `\`${keyword}\` is not a schema keyword` })),
-      ...[...new Map(wrong.map((one) => [one.keyword, one])).values()].map(({ keyword, message }) => ({
-        keyword,
-        message: `\`${keyword}\` ${message}`,
-      })),
-    ]
-  }
-}
-
-function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
+export function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv2020> {
   const ajv = new Ajv2020({
     allErrors: true,
     strictSchema: true,
@@ -227,8 +169,6 @@ function countsFirst(schema: Json): Json {
 /** Keywords whose value has no schemas. */
 const values = new Set(['const', 'enum', 'default', 'required', 'dependentRequired'])
 
-const idOf = (component: string, rest = ''): string => `spec:${component}${rest && `#${rest}`}`
-
 /** Ajv with a cache of compiled schemas by id. The output depends only on the schemas. */
 class Compiler {
   #coerceTypes: false | 'array'
@@ -245,19 +185,17 @@ class Compiler {
   }
 
   /** Wraps the CommonJS code of Ajv, so that one ES module can contain two of them. */
-  compile(document: Json, schemas: Map<string, Json>): string {
+  compile(components: Record<string, Json>, schemas: Record<string, Json>): string {
     const wanted = new Map<string, string>()
-    const want = (id: string, schema: Json): void => {
-      const checked = this.#transform(plain(schema, idOf, [patternSays, lowercase]))
-      wanted.set(id, JSON.stringify({ ...checked, $id: id }))
+    const want = ([id, schema]: [string, Json]): void => {
+      wanted.set(id, JSON.stringify({ ...this.#transform(schema), $id: id }))
     }
-    for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
-      want(idOf(name), schema)
+    Object.entries(components).forEach(want)
     const exported: Record<string, string> = {}
-    for (const [name, schema] of schemas) {
-      const component = Object.keys(schema).length === 1 ? componentOf(schema) : undefined
-      if (component === undefined) want(name, schema)
-      exported[name] = component === undefined ? name : idOf(component)
+    for (const [name, schema] of Object.entries(schemas)) {
+      const isComponent = Object.keys(schema).length === 1 && Object.hasOwn(components, schema.$ref)
+      if (!isComponent) want([name, schema])
+      exported[name] = isComponent ? schema.$ref : name
     }
     this.#update(wanted)
     for (const [name, id] of Object.entries(exported)) {

@@ -1,31 +1,26 @@
 // Compiles the response schemas with fast-json-stringify. A serializer omits undeclared fields. The code
 // depends on the schemas alone, not on what the process has compiled before.
 import fastJson from 'fast-json-stringify'
-import { withNestedAlternatives } from '@platform-api/openapi/discriminators.ts'
-import { GenerateError } from './error.ts'
-import { plain } from './schemas.ts'
+import { GenerateError } from '../generate/error.ts'
+import type { Schemas } from './schemas.ts'
 
 type Json = any
 
-export function compileSerializers(document: Json, responses: Map<string, Json>): string {
-  // fast-json-stringify expects JSON Schema draft 7; the keywords used here are the same in 2020-12.
-  const components = document.components?.schemas ?? {}
-  const entries = [...responses].map(([name, schema]) => {
+export function compileSerializers({ components, responses, serialized }: Schemas): string {
+  const entries = Object.entries(responses).map(([name, schema]) => {
     const used = new Set<string>()
-    const inline = (node: Json): Json =>
-      plain(
-        node,
-        (component, rest) => {
-          used.add(component)
-          return `spec#/$defs/${component}${rest}`
-        },
-        [],
-        withNestedAlternatives,
+    /** The schema with references into `$defs`. fast-json-stringify expects draft 7 of JSON Schema. */
+    const inline = (schema: Json): Json =>
+      JSON.parse(
+        JSON.stringify(schema).replace(/"\$ref":"(spec:([^"#]+))#?([^"]*)"/g, (_, id, component, rest) => {
+          used.add(id)
+          return `"$ref":"spec#/$defs/${component}${rest}"`
+        }),
       )
-    const main = inline(schema)
+    const main = inline(serialized[name] ?? schema)
     // Only the components that this schema uses, because each serializer copies them.
     const $defs: Record<string, Json> = {}
-    for (const component of used) $defs[component] = inline(components[component])
+    for (const id of used) $defs[id.slice('spec:'.length)] = inline(serialized[id] ?? components[id])
     const code = serializer(name, main, $defs)
     const body = `{${code.trim()}\n  return module.exports }`
     return `  get ${name} () { return define(this, '${name}', (module) => ${body}) }`
