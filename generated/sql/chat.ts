@@ -153,7 +153,8 @@ export const deleteSessionsOfDeletedUsers = one<{ limit: number }, DeleteSession
   'chat/delete-sessions-of-deleted-users',
   `WITH deleted AS (
   DELETE FROM ai_sessions WHERE id = ANY(ARRAY(
-    SELECT s.id FROM users u JOIN ai_sessions s ON s.workspace_id = u.id WHERE u.status = 'deleted' LIMIT $1))
+    SELECT s.id FROM users u JOIN ai_sessions s ON s.workspace_id = u.id
+    WHERE u.status = 'deleted' LIMIT $1))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -673,7 +674,8 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
         AND a.position = (
           SELECT min(n.position) FROM ai_messages n
           WHERE n.session_id = $1 AND n.position > m.position)))
-    AND NOT EXISTS (SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
+    AND NOT EXISTS (
+      SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
   ELSE ($4::text[] IS NULL OR space.id = ANY($4)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = space.id AND r.user_id = $3 AND r.ai_role IS NOT NULL

@@ -1,7 +1,7 @@
 // `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
-//   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions; with
-//                   --empty, an empty one
-//   --check         fails if prisma/schema.prisma and the migrations differ, or a migration is of a later time
+//   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions;
+//                   with --empty, an empty one
+//   --check         fails if prisma/schema.prisma and the migrations differ, or a migration has a later time
 // Both load no code of services/ and generated/: some of it may be waiting for the table that they make.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

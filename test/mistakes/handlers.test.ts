@@ -43,7 +43,8 @@ const mistakes: Record<string, Mistake> = {
     file: 'handlers/api-keys.ts',
     change: [
       'return { status: 200, body: currentApiKey(principal) }',
-      'const status = principal.credentialId ? 200 : 202\n    return { status, body: currentApiKey(principal) }',
+      'const status = principal.credentialId ? 200 : 202\n' +
+        '    return { status, body: currentApiKey(principal) }',
     ],
     says: /^handlers\/api-keys\.ts:\d+:\d+ getCurrentApiKey: .*202/,
   },

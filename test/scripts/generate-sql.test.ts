@@ -199,7 +199,9 @@ INSERT INTO projects (id, {fields}, owner_id) SELECT :id, {:fields}, p.owner_id 
     parameters: parameters.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`),
   }))
   t.strictSame(add, {
-    sql: 'INSERT INTO projects (id, name, description, owner_id) SELECT $1, $2, $3, p.owner_id FROM projects p',
+    sql:
+      'INSERT INTO projects (id, name, description, owner_id) ' +
+      'SELECT $1, $2, $3, p.owner_id FROM projects p',
     parameters: ['id: string', 'name: string', 'description?: string | null'],
   })
   t.strictSame(set, {
