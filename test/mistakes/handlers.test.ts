@@ -87,7 +87,7 @@ const mistakes: Record<string, Mistake> = {
   'a filter that the handler ignores': {
     file: 'generated/types.ts',
     change: ['export interface ListMembersQuery {', 'export interface ListMembersQuery { nick?: string'],
-    says: /^services\/projects\/members\.ts:\d+:\d+ nick: .*'UnknownParameter'/,
+    says: /^services\/projects\/members\.ts:\d+:\d+ nick: .*'NoFilterInSql<"nick">'/,
   },
   'a field of a request that the handler ignores': {
     file: 'generated/types.ts',
