@@ -1,9 +1,10 @@
 // Mismatches introduced into a copy of the spec or the database schema: each is reported with both places,
 // and nothing else is.
 import t from 'tap'
-import { BaseResolver, bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { SpecResolver } from '../../scripts/generate/crud.ts'
 import { mismatchesOf, removeDatabaseNotes } from '../../scripts/generate/schema-db-check.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -44,7 +45,7 @@ async function documentOf(folder: string): Promise<any> {
 
 const parsedFiles = new Map<string, unknown>()
 
-class CachingResolver extends BaseResolver {
+class CachingResolver extends SpecResolver {
   override parseDocument(source: Source): Document {
     if (!parsedFiles.has(source.body)) parsedFiles.set(source.body, super.parseDocument(source).parsed)
     // A copy, because `bundle` changes it.
@@ -257,6 +258,22 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
       `${name}: ${places.join()} for ${line}`,
     )
   }
+})
+
+t.test('the last migration says which CHECK a column has', async (t) => {
+  const folder = copyOf(t.testdir())
+  const replace = async (values: string): Promise<string[]> => {
+    const migration = join(folder, 'prisma/migrations/99990101000000_reasons')
+    mkdirSync(migration, { recursive: true })
+    const sql =
+      `ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason",\n` +
+      `  ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK ("disabled_reason" IN (${values}));\n`
+    writeFileSync(join(migration, 'migration.sql'), sql)
+    return await found(folder, unchanged)
+  }
+  t.same(await replace("'failing', 'gone'"), [])
+  const [line] = await replace("'failing'")
+  t.match(line, /WebhookEndpoint\.disabled_reason allows gone, the column does not .*99990101000000_reasons/)
 })
 
 /** Without its schema. */

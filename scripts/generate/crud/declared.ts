@@ -74,7 +74,8 @@ export const isComplete = (crud: Declared | undefined): crud is Declared =>
 export const words = (name: string): string => name.replace(/(?<=.)([A-Z])/g, ' $1').toLowerCase()
 export const snake = (name: string): string => words(name).replaceAll(' ', '_')
 export const capital = (name: string): string => name[0].toUpperCase() + name.slice(1)
-export const withArticle = (what: string): string => `${/^(?!us|uni|eu)[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
+export const withArticle = (what: string): string =>
+  `${/^(?!us|uni|eu)[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
 
 /** The name of what the resource is in: of a place, or of another resource. */
 export const outerOf = ({ parent = 'project' }: Declared): string => words(parent)
