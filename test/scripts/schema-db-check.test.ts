@@ -2,7 +2,7 @@
 // and nothing else is.
 import t from 'tap'
 import { bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
-import { cpSync, globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SpecResolver } from '../../scripts/generate/crud.ts'
 import { mismatchesOf, removeDatabaseNotes } from '../../scripts/generate/schema-db-check.ts'
@@ -46,9 +46,7 @@ async function documentOf(folder: string): Promise<any> {
 const parsedFiles = new Map<string, unknown>()
 
 class CachingResolver extends SpecResolver {
-  override parseDocument(source: Source, isRoot = false): Document {
-    // The paths of the root also depend on the files that it refers to.
-    if (isRoot) return super.parseDocument(source, isRoot)
+  override parseDocument(source: Source): Document {
     if (!parsedFiles.has(source.body)) parsedFiles.set(source.body, super.parseDocument(source).parsed)
     // A copy, because `bundle` changes it.
     return { source, parsed: structuredClone(parsedFiles.get(source.body)) as never }
@@ -260,6 +258,22 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
       `${name}: ${places.join()} for ${line}`,
     )
   }
+})
+
+t.test('the last migration says which CHECK a column has', async (t) => {
+  const folder = copyOf(t.testdir())
+  const replace = async (values: string): Promise<string[]> => {
+    const migration = join(folder, 'prisma/migrations/99990101000000_reasons')
+    mkdirSync(migration, { recursive: true })
+    const sql =
+      `ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason",\n` +
+      `  ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK ("disabled_reason" IN (${values}));\n`
+    writeFileSync(join(migration, 'migration.sql'), sql)
+    return await found(folder, unchanged)
+  }
+  t.same(await replace("'failing', 'gone'"), [])
+  const [line] = await replace("'failing'")
+  t.match(line, /WebhookEndpoint\.disabled_reason allows gone, the column does not .*99990101000000_reasons/)
 })
 
 /** Without its schema. */
