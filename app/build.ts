@@ -9,10 +9,11 @@ import type { OperationInfo } from '../infra/contract/operation.ts'
 import { methodNotAllowed, notFound, type ApiError } from '../infra/errors.ts'
 import { newRequestId } from '../infra/ids.ts'
 import type { Telemetry } from '../infra/telemetry/start.ts'
+import { authorizeReplay } from '../services/access.ts'
 import type { Operations } from '../services/handler.ts'
 import type { Services } from '../services/services.ts'
 import { drainUnreadBodies, enforceBodyTimeout, type BodyTimeouts } from './http/body-timeout.ts'
-import { networkOf } from '../infra/network.ts'
+import { networkOf } from '../services/users/client-network.ts'
 import { allowOrigins } from './http/cors.ts'
 import { serveConsole } from './http/console.ts'
 import { serveDocsAssets } from './http/docs-assets.ts'
@@ -40,8 +41,8 @@ export interface BuildOptions {
   handlers?: Operations
   logTo?: DestinationStream
   telemetry?: Telemetry | null
-  /** Default true. */
-  logIdleStalls?: boolean
+  /** Whether a stall of the main thread without an operation is logged now; default yes. */
+  logsIdleStalls?: () => boolean
 }
 
 declare module 'fastify' {
@@ -56,7 +57,7 @@ export async function buildApp({
   handlers = allHandlers,
   logTo,
   telemetry = null,
-  logIdleStalls,
+  logsIdleStalls,
 }: BuildOptions): Promise<FastifyInstance> {
   const { config } = services
   const timeouts: BodyTimeouts = {
@@ -87,13 +88,21 @@ export async function buildApp({
   if (limits.ping !== null) services.readiness.add('rate_limits', { run: limits.ping, required: false })
   useReadReplica(services)
   const metrics = addMetrics(app, services, telemetry)
-  watchStalls(app, { onStall: metrics?.countStall, logIdle: logIdleStalls })
+  watchStalls(app, { onStall: metrics?.countStall, logsIdle: logsIdleStalls })
   await allowOrigins(app, config.corsOrigins)
   checkHosts(app, config)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   const filesUrl = () => config.filesUrl ?? publicUrl()
   const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
-  await registerRoutes(app, handlers, { services, limits, turns, publicUrl, filesUrl, streams })
+  await registerRoutes(app, handlers, {
+    services,
+    limits,
+    turns,
+    publicUrl,
+    filesUrl,
+    streams,
+    authorizeReplay,
+  })
   serveDocsAssets(app, limits, { publicUrl, console: config.console })
   if (config.console) serveConsole(app, limits, config)
   return app
@@ -172,7 +181,7 @@ async function acceptWaitingConnections(server: FastifyInstance['server']): Prom
 }
 
 /**
- * When the server does not listen any more, each response closes its connection: the next request goes to
+ * When the server no longer listens, each response closes its connection: the next request goes to
  * another server. Not before, because a proxy without health checks would then open a connection for each
  * request, and some would wait in the queue of the listening socket at its end.
  */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Config } from '../infra/config/config.ts'
 import type { Database } from '../infra/database/database.ts'
 import { createConsoleKey, isConsoleKeyFresh } from '../services/users/console-key.ts'
-import { writePrivateFile } from '../infra/private-file.ts'
+import { writePrivateFile } from '../infra/encryption/private-file.ts'
 
 /** @returns a key that is valid for 12 to 24 hours; null without an active admin. */
 export async function consoleKey(

@@ -5,7 +5,7 @@ import { checkDatabase } from '../infra/database/check.ts'
 import { WrongReplicaError } from '../infra/database/read-replica.ts'
 import { requireMigrations } from '../infra/postgres/migrations.ts'
 import { prepareDatabase } from '../infra/prepare-database.ts'
-import { connectionsOf, jobQueues, type Services } from '../services/services.ts'
+import { connectionsOf, type Services } from '../services/services.ts'
 
 const withoutBus = 'Until then each process listens at PostgreSQL.'
 
@@ -30,7 +30,7 @@ export async function checkAndPrepare(
     })
   if (config.busUrl !== null)
     await checkBus(config.busUrl).catch((error: Error) => onProgress(`${error.message} ${withoutBus}`))
-  if (config.migrate) await prepareDatabase(directUrl, { queues: jobQueues, onProgress })
+  if (config.migrate) await prepareDatabase(directUrl, onProgress)
   else await requireMigrations(directUrl)
 }
 

@@ -2,7 +2,7 @@
 // can read. A log would keep it for good, and others read logs.
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from '../infra/private-file.ts'
+import { writePrivateFile } from '../infra/encryption/private-file.ts'
 
 /** Where the first key is: to be shown on the terminal, or in a file. */
 export type FirstKey = { secret: string } | { file: string }
@@ -25,7 +25,11 @@ export function writeFirstKey(dataDir: string, secret: string): FirstKey {
 /** The message is one sentence for the operator. */
 export class FirstKeyError extends Error {}
 
-/** What the operator reads about the first key and a first request. */
+export function firstKeyMessage(file: string): string {
+  return `Your API key is in the file ${file}. Delete the file when you have the key.`
+}
+
+/** The lines for the operator about the first key and a first request. */
 export function firstKeyLines(
   firstKey: FirstKey,
   url: string,
@@ -35,7 +39,7 @@ export function firstKeyLines(
   const key = isFile ? `$(cat ${quoted(firstKey.file)})` : firstKey.secret
   return [
     isFile
-      ? `  Your API key is in the file ${firstKey.file}. Delete the file when you have the key.`
+      ? `  ${firstKeyMessage(firstKey.file)}`
       : `  Your API key (shown only once):  ${bold(firstKey.secret)}`,
     '',
     '  Try it:',

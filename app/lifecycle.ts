@@ -13,14 +13,29 @@ export interface Runnable {
   start(progress: (message: string) => void): Promise<Running>
   /** One sentence for an error that the operator can fix, else null. */
   explain(error: unknown): string | null
+  /** Prints a message. Default: `announce`. */
+  print?: typeof announce
 }
 
+/** Prints a line for people. */
 export function printLine(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
+/** Whether a person reads the output. */
+export const isTerminal = process.stderr.isTTY === true
+
+const levels = { info: 30, fatal: 60 }
+
+/** Prints a message on a terminal; elsewhere it is a line of the log. */
+export function announce(message: string, level: keyof typeof levels = 'info'): void {
+  if (isTerminal) return printLine(message)
+  const line = { level: levels[level], time: new Date().toISOString(), msg: message }
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
 /** Exits with 0 after a graceful stop, and with 1 when the start failed. */
-export async function runUntilStopped({ script, start, explain }: Runnable): Promise<void> {
+export async function runUntilStopped({ script, start, explain, print = announce }: Runnable): Promise<void> {
   let running: Running | undefined
   let stopping = false
 
@@ -28,7 +43,7 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
     // A second signal exits immediately.
     if (stopping) process.exit(1)
     stopping = true
-    printLine(`${signal}: ${running === undefined ? 'finishing the start' : 'finishing running requests'}`)
+    print(`${signal}: ${running === undefined ? 'finishing the start' : 'finishing running requests'}`)
     if (running !== undefined) void finish(running)
     else setTimeout(() => process.exit(1), 5_000).unref()
   }
@@ -36,7 +51,7 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
   async function finish({ stop, deadline }: Running): Promise<void> {
     // Exit after the grace period even if something hangs. PostgreSQL keeps what it has acknowledged.
     setTimeout(() => {
-      printLine('The stop took too long; exiting now.')
+      print('The stop took too long; exiting now.')
       process.exit(1)
     }, deadline + 1_500).unref()
     await stop()
@@ -56,13 +71,14 @@ export async function runUntilStopped({ script, start, explain }: Runnable): Pro
   }
 
   try {
-    running = await start((message) => printLine(`· ${message}`))
+    running = await start((message) => print(isTerminal ? `· ${message}` : message))
     running.ready()
     if (stopping) await finish(running)
   } catch (error) {
-    printLine(
+    print(
       explain(error) ??
         `npm ${script === 'start' ? script : `run ${script}`} failed: ${(error as Error).stack ?? error}`,
+      'fatal',
     )
     process.exit(1)
   }

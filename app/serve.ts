@@ -2,8 +2,8 @@
 import { loadEnvFile, readConfig } from '../infra/config/config.ts'
 import { startTelemetry } from '../infra/telemetry/start.ts'
 import { explainStartupError } from './startup-errors.ts'
-import { printLine, runUntilStopped } from './lifecycle.ts'
-import { firstKeyLines } from './first-key.ts'
+import { announce, isTerminal, printLine, runUntilStopped } from './lifecycle.ts'
+import { firstKeyLines, firstKeyMessage } from './first-key.ts'
 import { startServer, type Server } from './server.ts'
 
 export async function serve(): Promise<void> {
@@ -16,7 +16,7 @@ export async function serve(): Promise<void> {
       const telemetry = await startTelemetry(process.env, 'platform-api')
       const server = await startServer(config, {
         onProgress: progress,
-        isTerminal: process.stderr.isTTY === true,
+        isTerminal,
         telemetry,
       })
       // The first API key is shown only once, so it is printed even after a stop signal.
@@ -33,7 +33,12 @@ export async function serve(): Promise<void> {
 }
 
 function printGreeting({ url, firstKey, consoleKey, services }: Server): void {
-  const bold = (text: string): string => (process.stderr.isTTY ? `\x1b[1m${text}\x1b[0m` : text)
+  if (!isTerminal) {
+    announce(`serving at ${url} (reference: ${url}/docs)`)
+    if (firstKey !== null && 'file' in firstKey) announce(firstKeyMessage(firstKey.file))
+    return
+  }
+  const bold = (text: string): string => `\x1b[1m${text}\x1b[0m`
   printLine('')
   printLine(`  ${bold('Platform API')} is serving at ${bold(url)}`)
   printLine(`  API reference: ${url}/docs`)

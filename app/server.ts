@@ -43,13 +43,17 @@ export interface StartOptions {
   logIdleStalls?: boolean
 }
 
+/** Milliseconds after the start in which a server fills its caches. */
+const warmUpMs = 5_000
+
 /** @throws StartError, ConfigError and others, whose message is one sentence for the operator. */
 export async function startServer(
   config: Readonly<Config>,
-  { onProgress = () => {}, isTerminal, telemetry = null, logIdleStalls }: StartOptions,
+  { onProgress = () => {}, isTerminal, telemetry = null, logIdleStalls = true }: StartOptions,
 ): Promise<Server> {
   const closers: Array<() => Promise<unknown>> = []
   let stopping = false
+  let servesSince = Infinity
   try {
     const databaseUrl = config.databaseUrl ?? (await startOwnPostgres())
     await checkAndPrepare(config, databaseUrl, onProgress)
@@ -68,7 +72,9 @@ export async function startServer(
     const limits = await createRateLimits({ policies: policiesOf(config), redisUrl, onError })
     closers.unshift(() => limits.close())
     await checkReadReplica(services, onProgress)
-    const app = await buildApp({ services, limits, telemetry, logIdleStalls })
+    // Loading modules and filling caches is part of the start.
+    const logsIdleStalls = (): boolean => logIdleStalls && performance.now() > servesSince + warmUpMs
+    const app = await buildApp({ services, limits, telemetry, logsIdleStalls })
     log.error = (details, message) => app.log.error(details, message)
     await claimAtStart(services.storage, (error) => {
       onProgress(error.message)
@@ -97,6 +103,7 @@ export async function startServer(
     const firstKey = await createFirstAdmin(services.database, config, (secret) =>
       isTerminal ? { secret } : writeFirstKey(config.dataDir, secret),
     )
+    servesSince = performance.now()
     const isOwnMachine = isTerminal && config.console && config.databaseUrl === null
     return {
       app,

@@ -11,17 +11,22 @@ export interface Stall {
   operations: string[]
 }
 
+export interface StallOptions {
+  onStall?: (stall: Stall) => void
+  logsIdle?: () => boolean
+}
+
 const intervalMs = 50
 /** Milliseconds that count as a stall. */
 const thresholdMs = 100
 
 /**
  * Logs each stall and passes it to `onStall`.
- * @param logIdle whether stalls without an operation are logged
+ * @param logsIdle whether a stall without an operation is logged now; default yes
  */
 export function watchStalls(
   app: FastifyInstance,
-  { onStall = () => {}, logIdle = true }: { onStall?: (stall: Stall) => void; logIdle?: boolean },
+  { onStall = () => {}, logsIdle = () => true }: StallOptions,
 ): void {
   /** The operations of the running requests. A request that an earlier hook refuses is none of them. */
   const running = new Map<FastifyRequest, string>()
@@ -48,7 +53,7 @@ export function watchStalls(
     if (ms > thresholdMs) {
       const cpuMs = Math.round((cpu.user - lastCpu.user + cpu.system - lastCpu.system) / 1_000)
       const stall = { ms, cpuMs, operations: [...seen] }
-      if (logIdle || seen.size > 0)
+      if (seen.size > 0 || logsIdle())
         app.log.warn({ ms, cpu_ms: cpuMs, operations: stall.operations }, 'the main thread stalled')
       onStall(stall)
     }

@@ -2451,6 +2451,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2474,6 +2475,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2498,6 +2500,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2523,6 +2526,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2546,6 +2550,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin","operators":true},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2570,6 +2575,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2593,6 +2599,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: true,
     unlimitedKey: true
   },
@@ -2617,6 +2624,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -2640,6 +2648,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },

@@ -2,6 +2,25 @@
 
 /** The operations of the resources with x-crud, and the resource that each is in, by schema. */
 export interface Resources {
+  CustomRole: {
+    list: 'listCustomRoles'
+    get: 'getCustomRole'
+    create: 'createCustomRole'
+    update: 'updateCustomRole'
+    delete: 'deleteCustomRole'
+  }
+  Product: {
+    list: 'listProducts'
+    get: 'getProduct'
+    create: 'createProduct'
+    update: 'updateProduct'
+  }
+  Price: {
+    list: 'listPrices'
+    get: 'getPrice'
+    create: 'createPrice'
+    update: 'updatePrice'
+  }
 }
 
 export interface ResourceInfo {
@@ -13,11 +32,13 @@ export interface ResourceInfo {
   prefix: string
   /** The path of its list in the contract, with the names of parameters in braces. */
   path: string
-  /** The name of its list in operation ids. */
-  list: string
+  /** The ids of its operations, by what they do. */
+  operations: Record<string, string>
   /** The path parameter with its id. */
   parameter: string
-  /** The resource that it is in; null for the project alone. */
+  /** What it, or the resource that it is in, is in. */
+  place: 'project' | 'organization' | 'platform'
+  /** The resource that it is in; null for the place alone. */
   outer: { name: string; parameter: string } | null
   /** The fields by the names of their columns, where these differ. */
   fields: Record<string, string>
@@ -26,4 +47,7 @@ export interface ResourceInfo {
 }
 
 export const resources: Record<keyof Resources, ResourceInfo> = {
+  CustomRole: {"name":"custom role","event":"custom_role","prefix":"rol","path":"/organizations/{id}/roles","operations":{"list":"listCustomRoles","get":"getCustomRole","create":"createCustomRole","update":"updateCustomRole","delete":"deleteCustomRole"},"parameter":"role_id","place":"organization","outer":null,"fields":{},"absent":{"description":null}},
+  Product: {"name":"product","event":"product","prefix":"prod","path":"/payments/products","operations":{"list":"listProducts","get":"getProduct","create":"createProduct","update":"updateProduct"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"description":null,"active":true,"metadata":{}}},
+  Price: {"name":"price","event":"price","prefix":"prc","path":"/payments/prices","operations":{"list":"listPrices","get":"getPrice","create":"createPrice","update":"updatePrice"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"recurring":null,"active":true,"metadata":{}}},
 }

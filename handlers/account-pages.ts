@@ -1,8 +1,8 @@
 // The pages of the account and of invitations: plain HTML that works without scripts. Each form redirects
 // after POST, as those of the sign-in pages do.
 import type { Db } from '../infra/database/database.ts'
-import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
-import { listOwnIdentities, removeOwnIdentity } from '../services/auth/identities.ts'
+import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { listOwnIdentities, removeOwnIdentity } from '../services/auth/oidc/identities.ts'
 import { renderAccount } from '../services/auth/pages/account.ts'
 import {
   databaseFor,
@@ -18,7 +18,7 @@ import {
   type PageRequest,
 } from '../services/auth/pages/browser.ts'
 import { listOwnPasskeys, removeOwnPasskey } from '../services/auth/passkeys.ts'
-import { endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions.ts'
+import { endSession, listOwnSessions, lockOwnSession } from '../services/auth/sessions/sessions.ts'
 import { readTotp } from '../services/auth/totp.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { answerInvitation, findInvitationOf } from '../services/invitations/own.ts'
@@ -38,14 +38,14 @@ export const accountPages = {
     const principal = await findSession(request, services)
     if (principal === null) return signInFirst(request)
     const { config } = services
-    const { session: id = principal.keyId } = body
+    const { session: id = principal.credentialId } = body
     await databaseFor(request, services, principal)
       .transaction(async (tx) => {
         await lockOwnSession(tx, id, principal)
         await endSession(tx, services, id)
       })
       .catch((error) => noteRefusal(request, error))
-    return id === principal.keyId
+    return id === principal.credentialId
       ? redirectTo('/sign-in', sessionCookie(config, null))
       : redirectTo('/account')
   },

@@ -1,6 +1,6 @@
 // Documents of a knowledge base: add, list, get, update, delete, and retry failed parsing.
 import { hash } from 'node:crypto'
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { createDocument, createUploadedDocument } from '../services/ai/knowledge/create-document.ts'
 import {

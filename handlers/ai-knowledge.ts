@@ -1,5 +1,5 @@
 // Knowledge bases: create, list, get, update, delete and search.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
@@ -17,8 +17,8 @@ import { openWorkspace } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
   async listKnowledgeBases({ operation, principal, query }, { db }) {
-    const spaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listKnowledgeBases(db, spaceId, query) }
+    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
+    return { status: 200, body: await listKnowledgeBases(db, workspaceId, query) }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {

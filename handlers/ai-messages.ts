@@ -20,7 +20,7 @@ export const aiMessages = {
   async cancelMessage(request, { db, generations }) {
     const message = await openMessage(db, request)
     if (message.status === 'canceled' && request.idempotency !== null)
-      return { status: 200, body: toMessage(message), headers: { 'idempotent-replayed': 'true' } }
+      return { status: 200, body: toMessage(message), replayed: true }
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await generations.cancel(db, message.id)
     const current = await openMessage(db, request)
@@ -32,8 +32,7 @@ export const aiMessages = {
     const { principal, body } = request
     const signal = request.signal()
     const { message, task } = await regenerate({ db, config, events, providers }, request, body)
-    if (task === null)
-      return { status: 200, body: toChatResponse(message), headers: { 'idempotent-replayed': 'true' } }
+    if (task === null) return { status: 200, body: toChatResponse(message), replayed: true }
     generations.start(task, signal)
     return { status: 200, body: toChatResponse(await generations.finished(message.id, principal)) }
   },

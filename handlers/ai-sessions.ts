@@ -1,5 +1,5 @@
 // Chat sessions: conversations that are stored.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
 import { listMessages } from '../services/ai/chat/messages.ts'
@@ -7,7 +7,7 @@ import {
   insertSession,
   listSessions,
   openSession,
-  sessionById,
+  findSession,
   toSession,
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -73,7 +73,7 @@ export const aiSessions = {
         },
         select: { id: true },
       })
-      const session = await sessionById(tx, previous.id)
+      const session = await findSession(tx, previous.id)
       await events.emit(tx, 'session.updated', session, { previous, userId })
       return { status: 200, body: session }
     })

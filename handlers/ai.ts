@@ -28,8 +28,7 @@ export const ai = {
     const { principal } = request
     const signal = request.signal()
     const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
-    if (task === null)
-      return { status: 200, body: toChatResponse(message), headers: { 'idempotent-replayed': 'true' } }
+    if (task === null) return { status: 200, body: toChatResponse(message), replayed: true }
     generations.start(task, signal)
     return { status: 200, body: toChatResponse(await generations.finished(message.id, principal)) }
   },
@@ -38,7 +37,7 @@ export const ai = {
     const signal = request.signal()
     const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
     const follow = generations.follow(request, message, 0)
-    if (task === null) return { status: 200, body: follow, headers: { 'idempotent-replayed': 'true' } }
+    if (task === null) return { status: 200, body: follow, replayed: true }
     generations.start(task, signal)
     // A failure before the first token is answered with its status instead of a stream.
     await generations.firstToken(message.id, config.streamPing * 1000)

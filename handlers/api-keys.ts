@@ -42,7 +42,7 @@ export const apiKeys = {
       for (const id of fields.projectIds ?? []) await requireMembership(tx, id, principal)
       // A program cannot hide who made its key.
       if (principal.serviceAccountId !== null)
-        fields.createdById = (await findApiKey(tx, principal.keyId))?.createdById
+        fields.createdById = (await findApiKey(tx, principal.credentialId))?.createdById
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       // A key outlives the session or the key, so an attacker with a stolen one would create one.

@@ -1,16 +1,17 @@
 // Sign-up, sign-in, the second factor, and the sessions of a user.
-import { networkOf } from '../infra/network.ts'
+import { tokenDigest } from '../infra/encryption/tokens.ts'
+import { networkOf } from '../services/users/client-network.ts'
 import type { Handlers } from '../services/handler.ts'
-import { mailToken, replaceEmailChange } from '../services/auth/mailed-tokens.ts'
-import { requireOwnPage, sessionCookie } from '../services/auth/cookies.ts'
-import { hashPassword, requireUncommon } from '../services/auth/passwords.ts'
+import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
+import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { hashPassword, requireUncommon } from '../services/auth/passwords/hash.ts'
 import {
   confirmSignUp,
   resetPassword,
   signInWithPasskey,
   signInWithPassword,
   signInWithToken,
-} from '../services/auth/new-sessions.ts'
+} from '../services/auth/sessions/new-sessions.ts'
 import {
   deviceOf,
   endSession,
@@ -21,16 +22,12 @@ import {
   moveToCookie,
   refreshSession,
   type SessionTokens,
-} from '../services/auth/sessions.ts'
-import {
-  changeAddress,
-  holdProof,
-  lockActiveUser,
-  requireProof,
-  requireSignUp,
-  setPassword,
-  useToken,
-} from '../services/auth/sign-in.ts'
+} from '../services/auth/sessions/sessions.ts'
+import { changeAddress, setPassword } from '../services/auth/account-changes.ts'
+import { holdProof, requireProof } from '../services/auth/passwords/proof.ts'
+import { lockActiveUser } from '../services/users/users.ts'
+import { requireSignUp } from '../services/auth/sign-up.ts'
+import { useToken } from '../services/auth/tokens/one-time-tokens.ts'
 import { confirmTotp, makeRecoveryCodes, readTotp, removeTotp, startTotp } from '../services/auth/totp.ts'
 import { alertUser, senderName } from '../services/mail/mails.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
@@ -71,11 +68,11 @@ export const auth = {
   },
 
   async getCurrentSession({ principal }, { db }) {
-    return { status: 200, body: await findOwnSession(db, principal.keyId, principal) }
+    return { status: 200, body: await findOwnSession(db, principal.credentialId, principal) }
   },
 
   async signOut({ principal, headers, ifMatch }, { db, config, events, principals }) {
-    const { keyId: id } = principal
+    const { credentialId: id } = principal
     return await db.transaction(async (tx) => {
       ifMatch(await lockOwnSession(tx, id, principal))
       await endSession(tx, { events, principals }, id)
@@ -121,7 +118,7 @@ export const auth = {
     const hash = await hashPassword(body.password, networkOf(ip))
     await services.db.transaction(async (tx) => {
       const user = await holdProof(tx, principal, proof)
-      await setPassword(tx, services, user, { hash, except: principal.keyId })
+      await setPassword(tx, services, user, { hash, except: principal.credentialId })
     })
     return { status: 204 }
   },
@@ -140,7 +137,7 @@ export const auth = {
 
   async confirmEmailChange({ principal, body }, services) {
     return await services.db.transaction(async (tx) => {
-      const token = await useToken(tx, body.token, 'email_change')
+      const token = await useToken(tx, 'email_change', tokenDigest(body.token))
       return { status: 200, body: await changeAddress(tx, services, principal, token) }
     })
   },
@@ -160,7 +157,7 @@ export const auth = {
   },
 
   async confirmTotp({ principal, body: { code }, ip }, services) {
-    const { userId, keyId } = principal
+    const { userId, credentialId } = principal
     const { db, cipher, events } = services
     const { codes, hashes } = await makeRecoveryCodes(userId, ip)
     return await db.transaction(async (tx) => {
@@ -168,7 +165,7 @@ export const auth = {
       const previous = await readTotp(tx, userId)
       await confirmTotp(tx, cipher, userId, { code, hashes })
       await events.emit(tx, 'totp.enabled', await readTotp(tx, userId), { previous, userId })
-      await endSessions(tx, services, userId, keyId)
+      await endSessions(tx, services, userId, credentialId)
       await alertUser(tx, services, 'second_factor_on', userId)
       return { status: 200, body: { recovery_codes: codes } }
     })

@@ -17,11 +17,11 @@ export const avatar = {
     return { status: 200, body: avatar }
   },
 
-  async uploadAvatar({ principal: { userId }, body: { file } }, { db, events, storage, filesUrl }) {
+  async uploadAvatar({ principal: { userId }, body: { file } }, { once, events, storage, filesUrl }) {
     const rendered = await renderAvatar(storage, userId, file)
     try {
       return await storage.storeBlobs(rendered.files, () =>
-        db.transaction(async (tx) => {
+        once(async (tx) => {
           const previous = (await lockAvatar(tx, userId, filesUrl())) ?? undefined
           const avatar = await replaceAvatar(tx, userId, rendered, filesUrl())
           await events.emit(tx, 'avatar.updated', avatar, { previous, userId })

@@ -1,15 +1,20 @@
 // Sign-in with identity providers, and the identities of a user.
 import type { Config } from '../infra/config/config.ts'
 import { ApiError, forbidden, invalidField, notFound } from '../infra/errors.ts'
-import { flowCookie, readFlowCookie } from '../services/auth/cookies.ts'
-import { findOwnIdentity, listIdentities, removeOwnIdentity, tokenFor } from '../services/auth/identities.ts'
+import { flowCookie, readFlowCookie } from '../services/auth/sessions/cookies.ts'
+import {
+  findOwnIdentity,
+  listIdentities,
+  removeOwnIdentity,
+  tokenFor,
+} from '../services/auth/oidc/identities.ts'
 import {
   challengeOf,
   decryptFlow,
   encryptFlow,
   type Provider,
   type Providers,
-} from '../services/auth/oidc.ts'
+} from '../services/auth/oidc/oidc.ts'
 import type { Handlers, Request } from '../services/handler.ts'
 
 export const identities = {

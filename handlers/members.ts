@@ -1,6 +1,6 @@
 // The members of a project. Every change locks the project's row, so concurrent changes to one project run
 // one by one.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
@@ -14,8 +14,8 @@ import {
   listMembers,
   requireCanRemove,
   requireNotMember,
-  requireOwnMembership,
-  requireOwnerForOwnerRole,
+  requireNotOrganizationAdmin,
+  requireOwnerToChangeOwner,
   requireUsableRole,
   updateMember,
 } from '../services/projects/members.ts'
@@ -34,7 +34,7 @@ export const members = {
       const project = await findProject(tx, request, { lock: true })
       const { id: projectId } = project
       const invitee = await findInvitee(tx, projectId, principal, body)
-      requireOwnerForOwnerRole(project.your_role, [role])
+      requireOwnerToChangeOwner(project.your_role, [role])
       await requireMayGive(tx, principal, { projectId, role })
       requireProjectStatus(project, request)
       requireNotMember(invitee)
@@ -66,7 +66,7 @@ export const members = {
     return await db.transaction(async (tx) => {
       const project = await findProject(tx, request, { lock: true })
       const previous = await findMember(tx, id, memberId, filesUrl())
-      requireOwnerForOwnerRole(project.your_role, [previous.role, role ?? previous.role])
+      requireOwnerToChangeOwner(project.your_role, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
       request.ifMatch(previous)
       await requireUsableRole(tx, project, request.body)
@@ -96,7 +96,7 @@ export const members = {
       // A member can leave an archived project, too.
       if (member.user.id !== request.principal.userId) requireProjectStatus(project, request)
       request.ifMatch(member)
-      requireOwnMembership(member)
+      requireNotOrganizationAdmin(member)
       await deleteMember(tx, member)
       await events.emit(tx, 'member.removed', member)
       return { status: 204 }

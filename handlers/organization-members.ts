@@ -1,13 +1,13 @@
 // The members of an organization and the invitations to it. Every change locks the organization's row, so
 // concurrent changes to one organization run one by one.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { acceptToOrganization } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
-import { requireOwnerForOwnerRole } from '../services/projects/members.ts'
+import { requireOwnerToChangeOwner } from '../services/projects/members.ts'
 import {
   addOrganizationMember,
   findOrganizationInvitee,
@@ -30,7 +30,7 @@ export const organizationMembers = {
     const { principal, body } = request
     return await db.transaction(async (tx) => {
       const organization = await openOrganization(tx, request, { lock: true })
-      requireOwnerForOwnerRole(roleOf(organization), [body.role])
+      requireOwnerToChangeOwner(roleOf(organization), [body.role])
       await requireMayGive(tx, principal, { organizationId: organization.id, role: body.role })
       const invitee = await findOrganizationInvitee(tx, principal, body)
       const member = await addOrganizationMember(tx, organization.id, invitee, {
@@ -60,7 +60,7 @@ export const organizationMembers = {
       const found = await findOrganizationMember(tx, organization, params.member_id, principal, filesUrl())
       const previous = found.member
       const { role = previous.role } = body
-      requireOwnerForOwnerRole(roleOf(organization), [previous.role, role])
+      requireOwnerToChangeOwner(roleOf(organization), [previous.role, role])
       if (role === 'owner') requirePersonalMember(found)
       request.ifMatch(previous)
       if (changesOf(previous, body) === null) return { status: 200, body: previous }
@@ -86,7 +86,7 @@ export const organizationMembers = {
       if (!isOwn) {
         if (organizationRanks[roleOf(organization)] < organizationRanks.admin)
           throw forbidden('Your role allows you to remove only yourself.', 'role')
-        requireOwnerForOwnerRole(roleOf(organization), [member.role])
+        requireOwnerToChangeOwner(roleOf(organization), [member.role])
       }
       requirePersonalMember(found)
       request.ifMatch(member)

@@ -1,6 +1,6 @@
 // Organizations: list, create, read, update, delete, and their limits.
-import { changesOf } from '../infra/changes.ts'
-import { deleteServiceAccountUser } from '../services/delete-user.ts'
+import { changesOf } from '../infra/contract/changes.ts'
+import { deleteServiceAccountUser } from '../services/deletion/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
 import { openOrganization } from '../services/organizations/access.ts'
 import {

@@ -1,5 +1,5 @@
 // The passkeys of a user. Signing in with one is in auth.ts.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import {
   addPasskey,
   findOwnPasskey,
@@ -10,7 +10,7 @@ import {
   startSignIn,
   verifyRegistration,
 } from '../services/auth/passkeys.ts'
-import { lockActiveUser } from '../services/auth/sign-in.ts'
+import { lockActiveUser } from '../services/users/users.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireRecentSignIn } from '../services/users/api-keys.ts'
 

@@ -7,6 +7,7 @@ import {
   listOrders,
   priceItems,
   requireNotSubscriptionOrder,
+  toOrder,
 } from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
 import { openSales } from '../services/payments/sales.ts'
@@ -32,8 +33,7 @@ export const paymentsOrders = {
   },
 
   async getOrder(request, { db }) {
-    const { owner_id: _owner, ...order } = await openOrder(db, request)
-    return { status: 200, body: order }
+    return { status: 200, body: toOrder(await openOrder(db, request)) }
   },
 
   async cancelOrder(request, services) {
@@ -41,8 +41,7 @@ export const paymentsOrders = {
       requireNotSubscriptionOrder(await openOrder(tx, request, { lockProject: true }))
       const locked = await lockOrder(tx, request.params.id)
       const at = await paymentsNow(tx)
-      const { owner_id: _owner, ...order } = await cancelOrder(tx, services, locked, at)
-      return { status: 200, body: order }
+      return { status: 200, body: toOrder(await cancelOrder(tx, services, locked, at)) }
     })
   },
 

@@ -1,6 +1,6 @@
 // Projects: create, read, update, archive, delete and restore.
 import type { EventType } from '../generated/events.ts'
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { ownersOf } from '../services/organizations/organizations.ts'

@@ -1,8 +1,8 @@
 // Service accounts of organizations and projects, and their API keys.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden, invalidField, notFound } from '../infra/errors.ts'
 import type { Db } from '../infra/database/database.ts'
-import { deleteServiceAccountUser } from '../services/delete-user.ts'
+import { deleteServiceAccountUser } from '../services/deletion/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { addServiceAccount } from '../services/organizations/members.ts'

@@ -3,17 +3,22 @@
 import { newCookieToken, tokenDigest } from '../infra/encryption/tokens.ts'
 import { ApiError, unauthorized } from '../infra/errors.ts'
 import { isEmail } from '../infra/validation/formats.ts'
-import { findBrowserSession } from '../services/auth/browser-session.ts'
-import { readFlowCookie, readReturnPath, returnCookie, sessionCookie } from '../services/auth/cookies.ts'
-import { oidcTokenDigest } from '../services/auth/identities.ts'
-import { challengeOf, decryptFlow } from '../services/auth/oidc.ts'
-import { mailToken } from '../services/auth/mailed-tokens.ts'
+import { findBrowserSession } from '../services/auth/sessions/browser-session.ts'
+import {
+  readFlowCookie,
+  readReturnPath,
+  returnCookie,
+  sessionCookie,
+} from '../services/auth/sessions/cookies.ts'
+import { oidcTokenDigest } from '../services/auth/oidc/identities.ts'
+import { challengeOf, decryptFlow } from '../services/auth/oidc/oidc.ts'
+import { mailToken } from '../services/auth/tokens/mailed-tokens.ts'
 import {
   confirmSignUp,
   resetPassword,
   signInWithPassword,
   signInWithToken,
-} from '../services/auth/new-sessions.ts'
+} from '../services/auth/sessions/new-sessions.ts'
 import {
   databaseFor,
   findSession,
@@ -28,8 +33,10 @@ import {
 import type { FormState } from '../services/auth/pages/form.ts'
 import { renderHelp, renderSignIn, renderSignUp, renderSignUpClosed } from '../services/auth/pages/sign-in.ts'
 import { renderMailSent, renderRefusal, renderToken, type TokenKind } from '../services/auth/pages/token.ts'
-import { deviceOf, endSession } from '../services/auth/sessions.ts'
-import { changeAddress, findTokenGoal, requireSignUp, useToken } from '../services/auth/sign-in.ts'
+import { deviceOf, endSession } from '../services/auth/sessions/sessions.ts'
+import { changeAddress } from '../services/auth/account-changes.ts'
+import { findTokenGoal, useToken } from '../services/auth/tokens/one-time-tokens.ts'
+import { requireSignUp } from '../services/auth/sign-up.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 
 export const signInPages = {
@@ -158,7 +165,7 @@ function verifierOf({ headers: sent }: PageRequest, { config, cipher }: HandlerS
   return decryptFlow(cipher, readFlowCookie(config, sent)).verifier
 }
 
-/** What the page of a token says about it: the account, because a link may come from an attacker. */
+/** The account of a token. The page shows it, because a link may come from an attacker. */
 async function goalOf(
   request: PageRequest,
   services: HandlerServices,
@@ -201,7 +208,9 @@ async function signInOrShow<Page>(
     const { id } = await signIn()
     const former = await findBrowserSession(services.principals, config, request.headers)
     if (former !== null)
-      await databaseFor(request, services, former).transaction((tx) => endSession(tx, services, former.keyId))
+      await databaseFor(request, services, former).transaction((tx) =>
+        endSession(tx, services, former.credentialId),
+      )
     const next = readReturnPath(config, request.headers) ?? '/account'
     return redirectTo(next, sessionCookie(config, newCookieToken(cipher, id)))
   } catch (error) {
@@ -228,7 +237,7 @@ async function confirmAddress<Page>(
   }
   try {
     await databaseFor(request, services, principal).transaction(async (tx) =>
-      changeAddress(tx, services, principal, await useToken(tx, token, 'email_change')),
+      changeAddress(tx, services, principal, await useToken(tx, 'email_change', tokenDigest(token))),
     )
     return redirectTo('/account')
   } catch (error) {

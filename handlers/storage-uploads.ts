@@ -1,5 +1,6 @@
 // Handlers of resumable uploads (tus 1.0.0).
 import type { Handlers } from '../services/handler.ts'
+import { Replay } from '../infra/contract/replay.ts'
 import { payloadTooLarge } from '../infra/errors.ts'
 import { requireFutureExpiry } from '../services/storage/files.ts'
 import { exceedsLength } from '../services/storage/uploads/append.ts'
@@ -22,7 +23,7 @@ export const storageUploads = {
     const fields = validateCreation(headers, services.config.uploadMaxBytes)
     const { 'upload-length': length, 'upload-metadata': rawMetadata } = headers
     let upload!: StoredUpload
-    const answer = await services.db.transaction(async (tx) => {
+    const answer = await services.once(async (tx) => {
       upload = await insertUpload(tx, services, request, { fields, rawMetadata, length })
       return {
         status: 201 as const,
@@ -30,9 +31,8 @@ export const storageUploads = {
         headers: { location: `/v1/storage/uploads/${upload.id}`, 'upload-expires': expiresHeader(upload) },
       }
     })
-    if (body === null && length > 0) return answer
-    const current = await receiveFirstBytes(services, request, upload, {
-      origin: { id: request.id, clientRequestId: request.clientRequestId },
+    if (answer instanceof Replay || (body === null && length > 0)) return answer
+    const current = await receiveFirstBytes(services.db, services, request, upload, {
       isRepeatable: headers['idempotency-key'] !== undefined,
       body,
       checksum: headers['upload-checksum'],

@@ -1,5 +1,5 @@
 // Handlers of files.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -8,7 +8,7 @@ import { openWorkspace } from '../services/projects/workspaces.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import {
-  fileById,
+  findFile,
   folderOf,
   toFile,
   listFiles,
@@ -63,7 +63,7 @@ export const storage = {
         data: { ...fields, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
         select: { id: true },
       })
-      const file = (await fileById(tx, previous.id))!
+      const file = (await findFile(tx, previous.id))!
       await events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
       return { status: 200, body: file }
     })

@@ -1,5 +1,5 @@
 // The profile and the settings of the caller.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'

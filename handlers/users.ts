@@ -1,9 +1,9 @@
 // Users, as an admin manages them.
 import type { components } from '../generated/types.ts'
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { endAccess } from '../services/auth/sign-in.ts'
-import { deleteUser } from '../services/delete-user.ts'
+import { endAccess } from '../services/auth/account-changes.ts'
+import { deleteUser } from '../services/deletion/delete-user.ts'
 import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
 import type { Principal } from '../services/users/authentication.ts'
 import { defaultScopes } from '../services/users/scopes.ts'

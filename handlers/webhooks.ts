@@ -1,5 +1,5 @@
 // The caller's webhook endpoints and their deliveries.
-import { changesOf } from '../infra/changes.ts'
+import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { invalidState, unauthorized } from '../infra/errors.ts'
 import { alertUser } from '../services/mail/mails.ts'

@@ -1,5 +1,5 @@
-// Every API error, by name. Only this module maps errors to statuses and codes. The edge turns any other
-// error into a SERVER_ERROR without details.
+// The errors of the API, by name, with their statuses and codes; one domain's own errors are in its folder.
+// app/http/errors.ts answers any other error with SERVER_ERROR, without details.
 import type { components } from '../generated/types.ts'
 
 /** The codes in `x-error-codes` of the spec. */
@@ -183,24 +183,6 @@ export function preconditionFailed(): ApiError {
   )
 }
 
-/** A request with another version of the tus protocol, or with none. */
-export function tusVersionMismatch(version: string): ApiError {
-  return new ApiError(
-    412,
-    'PRECONDITION_FAILED',
-    `Send the header Tus-Resumable: ${version}.`,
-    { field: 'Tus-Resumable', constraint: 'version' },
-    { 'tus-version': version },
-  )
-}
-
-/** An upload that does not fit into the storage quota. */
-export function quotaExceeded(limit: number): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would exceed the quota of ${limit} bytes.`, {
-    constraint: 'quota',
-  })
-}
-
 export function rangeNotSatisfiable(bytes: number): ApiError {
   return new ApiError(
     416,
@@ -274,15 +256,4 @@ export function unavailable(
   seconds = 2,
 ): ApiError {
   return new ApiError(503, 'UNAVAILABLE', message, {}, { 'retry-after': String(seconds) })
-}
-
-/** The file store has lost the bytes of a resource. */
-export function contentMissing(resource: string): ApiError {
-  return new ApiError(
-    503,
-    'UNAVAILABLE',
-    `The content of this ${resource} is missing in the file store until the operator restores it.`,
-    { constraint: 'content' },
-    { 'retry-after': '3600' },
-  )
 }

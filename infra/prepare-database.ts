@@ -1,13 +1,5 @@
-// Brings a database to the state that this version of the server needs: its own tables and those of the job
-// queues.
-import { prepareJobQueues, type QueueOptions } from './jobs/queue.ts'
+// Brings a database to the state that this version of the server needs.
 import { applyMigrations, MigrationError } from './postgres/migrations.ts'
-
-export interface PrepareOptions {
-  /** The job queues that the services use. */
-  queues: QueueOptions[]
-  onProgress?: (message: string) => void
-}
 
 /** SQLSTATE. */
 const insufficientPrivilege = '42501'
@@ -17,12 +9,10 @@ const insufficientPrivilege = '42501'
  */
 export async function prepareDatabase(
   url: string,
-  { queues, onProgress = () => {} }: PrepareOptions,
+  onProgress: (message: string) => void = () => {},
 ): Promise<string[]> {
   try {
-    const applied = await applyMigrations(url, onProgress)
-    await prepareJobQueues(url, queues)
-    return applied
+    return await applyMigrations(url, onProgress)
   } catch (error) {
     const { message, code } = ((error as Error).cause ?? error) as Error & { code?: string }
     if (code !== insufficientPrivilege) throw error

@@ -8,7 +8,7 @@ import type { Database } from '../infra/database/database.ts'
 import type { BackgroundWorker } from '../infra/jobs/worker-loop.ts'
 import { isConfirmed, unconfirmedMessage } from './backup/restored-copy.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
-import { coreRetentionTasks, countTasks, fileExpiryTasks } from './retention-tasks.ts'
+import { coreRetentionTasks, countTasks, fileExpiryTasks } from './deletion/retention-tasks.ts'
 import { salesCountTasks } from './payments/retention.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
@@ -130,7 +130,6 @@ export async function startBackgroundWorkers(
   jobs.onAdded(documentQueue.name, documentWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
   if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
-  await jobs.supervise()
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
     stop: () => stopAll([retention, encryption, outward]),
@@ -179,7 +178,7 @@ async function stopAll(workers: BackgroundWorkers[]): Promise<void> {
   await Promise.all(workers.map((worker) => worker.stop()))
 }
 
-/** Encrypts the secrets that an earlier version or a previous key has left. */
+/** Encrypts the secrets that a previous key has encrypted. */
 function startEncryption(
   { database, cipher }: Services,
   onError: BackgroundWorkersOptions['onError'],
@@ -239,7 +238,7 @@ function startRetentionRounds(
   const counting = startRetention(database, {
     tasks: countTasks(),
     leads: () => leadership.leading,
-    // Who counts reads all changes since the last round.
+    // A round reads all changes since the last one.
     interval: 1_000,
     delay: 1_000,
     onError,

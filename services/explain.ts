@@ -1,15 +1,13 @@
 // Why a request would be refused: runs the checks that the request itself would meet, and nothing else.
+import { operations } from '../generated/operations.ts'
 import type { components } from '../generated/types.ts'
-import * as sql from '../generated/sql/explain.ts'
 import { operationsAt } from '../infra/contract/operations-by-path.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
 import type { Db } from '../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
-import { openOrganization } from './organizations/access.ts'
-import { openServiceAccount, requireAdminOf, serviceAccountOf } from './organizations/service-accounts.ts'
-import { openProject } from './projects/access.ts'
-import { requireAccess } from './projects/resource-access.ts'
+import { open } from './access.ts'
+import { serviceAccountOf } from './organizations/service-accounts.ts'
 import {
   addressRefusalOf,
   isOperator,
@@ -24,7 +22,6 @@ type Check = components['schemas']['AccessCheck']
 type ExplainRequest = components['schemas']['ExplainRequest']
 
 interface Caller {
-  operation: OperationInfo
   principal: Principal
   /** The operation that is explained. */
   info: OperationInfo
@@ -43,8 +40,7 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
  * Who would send the request: the caller, or the key or user that the request names.
  * @returns the error of its authentication for a key or user that cannot make requests.
  * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the
- scopes of the
- * operation: it must not learn through another what exists.
+ * scopes of the operation: it must not learn through another what exists.
  */
 export async function findSender(
   tx: Db,
@@ -55,7 +51,7 @@ export async function findSender(
   if (keyId !== undefined && userId !== undefined)
     throw invalidField('user_id', 'one_of', 'Send either api_key_id or user_id.')
   const asked = keyId ?? userId
-  if (asked === undefined || asked === principal.keyId) return principal
+  if (asked === undefined || asked === principal.credentialId) return principal
   const missing = isOperator(principal) ? null : refusals.scope(principal, info)
   if (missing !== null) throw missing
   if (userId === undefined) return await findSenderByKey(tx, caller, asked)
@@ -72,7 +68,9 @@ async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<P
   if (row.userId !== caller.principal.userId && !isOperator(caller.principal)) {
     const account = await serviceAccountOf(tx, row.userId)
     if (account === null) throw forbidden('This API key belongs to another user.', 'owner', keyId)
-    await requireAdminOf(tx, { ...caller, operation: { ...caller.operation, method: 'GET' } }, account)
+    // A caller who may read the key may ask about it.
+    const { getServiceAccountKey: operation } = operations
+    await open(tx, { operation, principal: caller.principal, params: { id: account.id } })
   }
   const sender = await readPrincipalOfKey(tx, keyId).catch(asApiError)
   return sender!
@@ -143,13 +141,11 @@ async function ofRateLimit(
 
 /** The checks of what the path names: that it exists, the role, and the status of the project. */
 async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Principal): Promise<Check[]> {
-  const access =
-    info.projectAccess ??
-    info.organizationAccess ??
-    (info.tag === 'service-accounts' ? { role: 'admin' } : null)
+  const access = info.projectAccess ?? info.organizationAccess ?? null
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
   if (access === null || id === undefined) return []
-  const error = await open(tx, info, id, sender).then(() => null, asApiError)
+  const request = { operation: info, principal: sender, params: { id } }
+  const error = await open(tx, request).then(() => null, asApiError)
   const states = info.projectAccess?.states
   const requirements = {
     resource: 'that it exists',
@@ -161,20 +157,6 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
   const names = ['resource', 'role', 'status'] as const
   const known = failed == null ? names : names.slice(0, names.indexOf(failed as 'role') + 1)
   return known.map((name) => check(name, requirements[name], name === failed ? error : null))
-}
-
-async function open(tx: Db, operation: OperationInfo, id: string, principal: Principal): Promise<void> {
-  const request = { operation, principal, params: { id } }
-  if (operation.organizationAccess !== undefined) await openOrganization(tx, request)
-  else if (id.startsWith('svc_')) await openServiceAccount(tx, request)
-  else if (id.startsWith('prj_')) await openProject(tx, request)
-  else {
-    const found = await sql.findResource(tx, { id, user_id: principal.userId })
-    // An upload is in a workspace: its project decides.
-    if (found?.name === 'upload' && found.project_id !== null)
-      await openProject(tx, { ...request, params: { id: found.project_id } })
-    else requireAccess(found, request, { name: found?.name ?? 'resource', id })
-  }
 }
 
 function check(name: Check['name'], requires: string | null, error: ApiError | null): Check {

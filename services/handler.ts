@@ -1,7 +1,7 @@
 // The types of handlers: the request that a handler gets, and the responses that it may return. They are
 // derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
-import type { FairSemaphore } from '../infra/fair-semaphore.ts'
+import type { FairSemaphore } from '../infra/concurrency/fair-semaphore.ts'
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,
@@ -25,6 +25,7 @@ import type {
   SentEvent,
 } from '../infra/contract/operation.ts'
 import type { Query } from '../infra/contract/query.ts'
+import type { Once, Replay } from '../infra/contract/replay.ts'
 import type { Principal } from './users/authentication.ts'
 import type { Services } from './services.ts'
 
@@ -34,10 +35,13 @@ type Content<R> = R extends { content: infer C } ? C[keyof C] : undefined
 type Declared<Id extends OperationId> = operations[Id]['responses']
 type Reply<S, B, H> = undefined extends B ? { status: S } & H : { status: S; body: B } & H
 
-/** The header fields of an answer: `location` is required where the spec declares it. */
-type HeaderFields<R> = R extends { headers: { Location: unknown } }
+/**
+ * The header fields of an answer: `location` is required where the spec declares it. `replayed` says that an
+ * earlier request with the same Idempotency-Key was answered so.
+ */
+type HeaderFields<R> = (R extends { headers: { Location: unknown } }
   ? { headers: { location: string; [name: string]: string } }
-  : { headers?: Record<string, string> }
+  : { headers?: Record<string, string> }) & { replayed?: boolean }
 
 /** An event stream. The HTTP layer starts it, and aborts the signal when the client disconnects. */
 type Streamed<Events> = (signal: AbortSignal) => AsyncIterable<SentEvent<Events>>
@@ -146,6 +150,7 @@ export interface Request<Id extends OperationId> {
 /** The services of a handler. `db` is the database, or the transaction that the HTTP layer has opened. */
 export type HandlerServices = Services & {
   db: Db
+  once: Once
   /** Runs the lists of operations with `x-read-replica`: on the read replica, else on `db`. */
   lists: SqlClient
   /** The URL at which clients reach this server, without a trailing slash. */
@@ -160,7 +165,7 @@ export type HandlerServices = Services & {
 export type Handler<Id extends OperationId> = (
   request: Request<Id>,
   services: HandlerServices,
-) => Promise<Answer<Id>>
+) => Promise<Answer<Id> | (Id extends StreamedOperationId | keyof FormFiles ? Replay : never)>
 
 /** The handler module of a tag: one handler for each operation. */
 export type Handlers<T extends Tag> = { [Id in OperationsByTag[T]]: Handler<Id> }

@@ -1,15 +1,16 @@
-// The default handlers of resources with x-crud: list, create, get, update and delete in a project or
-// in another such resource, with the checks, events and conflicts of handlers written by hand. A module of
-// handlers/ replaces single ones.
+// The default handlers of resources with x-crud: list, create, get, update and delete in a project, in an
+// organization or in another such resource, with the checks, events and conflicts of handlers written by
+// hand. A module of handlers/ replaces single ones.
 import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
-import { changesOf, hasFields } from '../infra/changes.ts'
+import { changesOf, hasFields } from '../infra/contract/changes.ts'
 import { uniqueColumns, violatedConstraint } from '../infra/database/errors.ts'
 import type { Db } from '../infra/database/database.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { conflict, notFound } from '../infra/errors.ts'
-import { newId, timeOf, type IdPrefix } from '../infra/ids.ts'
+import { newId, newIdAt, timeOf, type IdPrefix } from '../infra/ids.ts'
 import type { Handler, HandlerServices } from './handler.ts'
+import { openOrganization } from './organizations/access.ts'
 import { findProject, requireProjectStatus } from './projects/access.ts'
 
 type Ids<R extends keyof Resources> = Extract<Resources[R][keyof Resources[R]], keyof operations>
@@ -21,35 +22,47 @@ interface Statements<Item> {
   find(db: Db, key: any): Promise<Item | undefined>
   lock(db: Db, key: any): Promise<Item | undefined>
   insert(db: Db, row: any): Promise<Item>
-  update(db: Db, row: any): Promise<Item>
-  remove(db: Db, key: { id: string }): Promise<void>
+  update?(db: Db, row: any): Promise<Item>
+  remove?(db: Db, key: { id: string }): Promise<void>
 }
 
-/** The statements of the resource that another one is in. */
-type Outer<R extends keyof Resources> = Resources[R] extends { parent: infer P extends keyof Resources }
-  ? [outer: Pick<Statements<Row<P>>, 'find' | 'lock'>]
-  : []
+interface Hooks<Item> {
+  /** The clock of the ids and times. Default: the server's. */
+  now?(tx: Db): Promise<Date>
+  /** Runs before the row, which is locked, is updated. */
+  beforeUpdate?(tx: Db, row: Item): Promise<void>
+  /** Runs before the row, which is locked, is deleted. */
+  beforeDelete?(tx: Db, row: Item): Promise<void>
+}
+
+/** `parent`: the statements of the resource that another one is in. */
+type Options<R extends keyof Resources> = Resources[R] extends { parent: infer P extends keyof Resources }
+  ? [options: Hooks<Row<R>> & { parent: Pick<Statements<Row<P>>, 'find' | 'lock'> }]
+  : [options?: Hooks<Row<R>>]
 
 /** The types of a request hold for every resource; its schemas are checked before. */
 type AnyRequest = any
 
-/**
- * @param sql the module of generated/sql with the statements of the resource.
- * @param outer that of the resource it is in, for a resource with a `parent`.
- */
+/** @param sql the module of generated/sql with the statements of the resource. */
 export function resourceHandlers<R extends keyof Resources & string>(
   resource: R,
   sql: Statements<Row<R>>,
-  ...[outerSql]: Outer<R>
+  ...[options]: Options<R>
 ): { [Id in Ids<R>]: Handler<Id> } {
-  const { name, event, prefix, path, list, parameter, outer, fields, absent } = resources[resource]
-  const conflicts = { within: ['project_id', ...(outer ? [outer.parameter] : [])], fields }
+  const { name, event, prefix, path, operations, parameter, place, outer, fields, absent } =
+    resources[resource]
+  const { now, beforeUpdate, beforeDelete, parent }: Hooks<any> & { parent?: any } = options ?? {}
 
   /** The columns that say what the resource is in. */
   const placeOf = ({ params }: AnyRequest): Record<string, string> => ({
-    project_id: params.id,
+    ...(place !== 'platform' && { [`${place}_id`]: params.id }),
     ...(outer && { [outer.parameter]: params[outer.parameter] }),
   })
+
+  const orTaken = async (written: Promise<any>, request: AnyRequest): Promise<any> => {
+    const of = outer?.name ?? (place === 'platform' ? null : place)
+    return await orConflict(written, name, { of, within: Object.keys(placeOf(request)), fields })
+  }
 
   async function found(db: Db, request: AnyRequest, find = sql.find): Promise<any> {
     const id = request.params[parameter]
@@ -62,22 +75,30 @@ export function resourceHandlers<R extends keyof Resources & string>(
   async function requireOuter(db: Db, { params }: AnyRequest, { lock = false } = {}): Promise<void> {
     if (outer === null) return
     const id = params[outer.parameter]
-    const find = lock ? outerSql!.lock : outerSql!.find
+    const find = lock ? parent.lock : parent.find
     if ((await find(db, { id, project_id: params.id })) === undefined) throw notFound(outer.name, id)
   }
 
-  async function openOuter(db: Db, request: AnyRequest, options: { lock?: boolean } = {}): Promise<void> {
+  /** @returns the check of the project's status: its 409 comes after every 404. */
+  async function findPlace(db: Db, request: AnyRequest, options: { lock?: boolean }): Promise<() => void> {
+    if (place === 'organization') await openOrganization(db, request, options)
+    if (place !== 'project') return () => {}
     const project = await findProject(db, request, options)
-    await requireOuter(db, request, options)
-    requireProjectStatus(project, request)
+    return () => requireProjectStatus(project, request)
   }
 
-  /** Locks the project, what the resource is in, and the row. Their 404 come before the project's 409. */
+  async function openOuter(db: Db, request: AnyRequest, options: { lock?: boolean } = {}): Promise<void> {
+    const requireStatus = await findPlace(db, request, options)
+    await requireOuter(db, request, options)
+    requireStatus()
+  }
+
+  /** Locks what the resource is in, and the row. */
   async function locked(tx: Db, request: AnyRequest): Promise<any> {
-    const project = await findProject(tx, request, { lock: true })
+    const requireStatus = await findPlace(tx, request, { lock: true })
     await requireOuter(tx, request, { lock: true })
     const row = await found(tx, request, sql.lock)
-    requireProjectStatus(project, request)
+    requireStatus()
     request.ifMatch(row)
     return row
   }
@@ -85,21 +106,20 @@ export function resourceHandlers<R extends keyof Resources & string>(
   const emit = async ({ events }: any, tx: Db, verb: string, row: any, previous?: any): Promise<void> =>
     await events.emit(tx, `${event}.${verb}`, row, previous && { previous })
 
-  const handlers = {
-    async [`list${list}`](request: AnyRequest, { db }: HandlerServices) {
+  const handlers: Record<string, (request: AnyRequest, services: HandlerServices) => Promise<any>> = {
+    async list(request, { db }) {
       await openOuter(db, request)
       return { status: 200, body: await sql.list(db, { ...placeOf(request), ...request.query }) }
     },
 
-    async [`create${resource}`](request: AnyRequest, services: HandlerServices) {
+    async create(request, services) {
       return await services.db.transaction(async (tx) => {
         await openOuter(tx, request, { lock: true })
-        const id = newId(prefix as IdPrefix)
+        const id = now ? newIdAt(prefix as IdPrefix, await now(tx)) : newId(prefix as IdPrefix)
         const row = { ...absent, ...request.body, id, ...placeOf(request), created_at: timeOf(id) }
-        const created = await orConflict(
+        const created = await orTaken(
           sql.insert(tx, { ...row, created_by: request.principal.userId }),
-          name,
-          conflicts,
+          request,
         )
         await emit(services, tx, 'created', created)
         const of = path.replace(/\{(\w+)\}/g, (_, parameter) => request.params[parameter])
@@ -108,38 +128,43 @@ export function resourceHandlers<R extends keyof Resources & string>(
       })
     },
 
-    async [`get${resource}`](request: AnyRequest, { db }: HandlerServices) {
+    async get(request, { db }) {
       await openOuter(db, request)
       return { status: 200, body: await found(db, request) }
     },
 
-    async [`update${resource}`](request: AnyRequest, services: HandlerServices) {
+    async update(request, services) {
       return await services.db.transaction(async (tx) => {
         const previous = await locked(tx, request)
         const changes = changesOf(previous, request.body, hasFields)
         if (changes === null) return { status: 200, body: previous }
-        const updatedAt = timestampAfter(new Date(previous.updated_at))
+        await beforeUpdate?.(tx, previous)
+        const updatedAt = timestampAfter(new Date(previous.updated_at), await now?.(tx))
         const row = { ...previous, ...changes, updated_at: updatedAt }
-        const updated = await orConflict(sql.update(tx, row), name, conflicts)
+        const updated = await orTaken(sql.update!(tx, row), request)
         await emit(services, tx, 'updated', updated, previous)
         return { status: 200, body: updated }
       })
     },
 
-    async [`delete${resource}`](request: AnyRequest, services: HandlerServices) {
+    async delete(request, services) {
       return await services.db.transaction(async (tx) => {
         const previous = await locked(tx, request)
-        await sql.remove(tx, { id: previous.id })
+        await beforeDelete?.(tx, previous)
+        await sql.remove!(tx, { id: previous.id })
         await emit(services, tx, 'deleted', previous)
         return { status: 204 }
       })
     },
   }
-  return handlers as unknown as { [Id in Ids<R>]: Handler<Id> }
+  const byId = Object.entries(operations).map(([verb, id]) => [id, handlers[verb]])
+  return Object.fromEntries(byId) as { [Id in Ids<R>]: Handler<Id> }
 }
 
 interface ConflictOptions {
-  /** Columns that say what the row is in. They are not named. */
+  /** What the row is in, for the message. */
+  of?: string | null
+  /** The columns that say so. They are not named. */
   within?: string[]
   /** The fields by the names of their columns, where these differ. */
   fields?: Record<string, string>
@@ -152,17 +177,16 @@ interface ConflictOptions {
 export async function orConflict<T>(
   written: Promise<T>,
   name: string,
-  { within = ['project_id'], fields = {} }: ConflictOptions = {},
+  { of = 'project', within = ['project_id'], fields = {} }: ConflictOptions = {},
 ): Promise<T> {
   return await written.catch((error: unknown) => {
     if ((error as { code?: string }).code !== '23505') throw error
     const taken = uniqueColumns(error)
       .filter((column) => !within.includes(column))
       .map((column) => fields[column] ?? column)
-    const message =
-      taken.length === 0
-        ? `There is such a ${name} already.`
-        : `Another ${name} has this ${taken.join(' and ')}.`
-    throw conflict(violatedConstraint(error) ?? 'unique', message, taken[0])
+    if (taken.length === 0)
+      throw conflict(violatedConstraint(error) ?? 'unique', `There is such a ${name} already.`)
+    const others = of === null ? `Another ${name}` : `Another ${name} of the ${of}`
+    throw conflict(`${taken.join('_')}_taken`, `${others} has this ${taken.join(' and ')}.`, taken[0])
   })
 }

@@ -17,10 +17,10 @@ import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
 import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
 import { createTransport, type MailTransport } from './mail/transport.ts'
-import { type Queue, createJobQueues, type JobQueues, type QueueOptions } from '../infra/jobs/queue.ts'
+import { type Queue, createJobQueues, type JobQueues } from '../infra/jobs/queue.ts'
 import { createLastUsed, type LastUsed } from './users/key-last-used.ts'
 import { RequestRecorder } from './usage/recorder.ts'
-import { OpenCounts } from '../infra/open-counts.ts'
+import { OpenCounts } from '../infra/concurrency/open-counts.ts'
 import { requireClock } from '../infra/database/clock.ts'
 import { Leadership } from '../infra/database/leadership.ts'
 import type { Bus } from '../infra/bus/bus.ts'
@@ -28,7 +28,7 @@ import { NatsBus } from '../infra/bus/nats-bus.ts'
 import { Listener } from '../infra/database/notifications.ts'
 import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
 import { AuditRecorder } from './audit/recorder.ts'
-import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc.ts'
+import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc/oidc.ts'
 import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { ReceiptMails } from './payments/receipts/mail.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
@@ -36,7 +36,7 @@ import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
-import { Readiness } from './readiness.ts'
+import { Readiness } from '../infra/readiness.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
@@ -52,16 +52,13 @@ function searchConnections(poolSize: number): number {
   return Math.ceil(poolSize / 3)
 }
 
-/** Every job queue that the services use. */
-export const jobQueues: QueueOptions[] = [deliveryQueue, documentQueue, gatewayQueue, mailQueue]
-
 /** The services that handlers and background workers use. */
 export interface Services {
   config: Readonly<Config>
   database: Database
   /** The notifications of other processes. */
   listener: Bus
-  /** Which process numbers the events. */
+  /** Determines the process that numbers the events. */
   leadership: Leadership
   /** Null without DATABASE_READ_URL. The process that serves requests starts it. */
   readReplica: ReadReplica | null
@@ -263,7 +260,6 @@ export function createServices({
       await mailTransport?.close()
       gateways.stripe?.disconnect()
       await storage.close()
-      await jobs.close()
       await lastUsed.close()
       await requestRecorder.close()
       await auditRecorder.close()

@@ -5,9 +5,9 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { addressRefusalOf, refusalOf, type Principal } from '../../services/users/authentication.ts'
 import type { Services } from '../../services/services.ts'
-import { networkOf } from '../../infra/network.ts'
-import { findBrowserSession } from '../../services/auth/browser-session.ts'
-import { readSessionCookie, requireOwnPage, sessionCookie } from '../../services/auth/cookies.ts'
+import { networkOf } from '../../services/users/client-network.ts'
+import { findBrowserSession } from '../../services/auth/sessions/browser-session.ts'
+import { readSessionCookie, requireOwnPage, sessionCookie } from '../../services/auth/sessions/cookies.ts'
 import { countRequest, requireAllowed, type RateLimits } from './rate-limit.ts'
 import { auditAtEnd, isAudited, isRead, recordAtEnd } from './recorded-request.ts'
 
@@ -36,7 +36,7 @@ export function authenticate(
     const principal = await principalOf(request, reply)
     if (isByCookie(request) && !isRead(request)) await requirePage(request, reply)
     request.principal = principal
-    lastUsed.touch(principal.keyId, request.ip)
+    lastUsed.touch(principal.credentialId, request.ip)
     recordAtEnd(requestRecorder, info, principal, request, reply)
     auditAtEnd(auditRecorder, info, principal, request, reply)
     // All keys of a user count together.

@@ -59,7 +59,7 @@ export function enforceBodyTimeout(
     clearInterval(timer)
     if (streamed) extendIdleTimeout(response, timeouts)
   })
-  // After the response, the rest of the body is drained and has no reader.
+  // After the response, the remaining body is drained and has no reader.
   response.once('close', () => clearInterval(timer))
 }
 
@@ -74,8 +74,8 @@ function extendIdleTimeout(response: ServerResponse, { uploadMs, idleMs }: BodyT
 
 /**
  * Lingering close (RFC 9112, section 9.6): when a response is sent before its request body has arrived, the
- * rest of the body is read and dropped for a moment, so that the client reads the response. Then the
- * connection is cut.
+ * remaining body is read and dropped for a moment, so that the client reads the response. Then the connection
+ * is cut.
  */
 export function drainUnreadBodies(server: Server): void {
   // Before the handlers, which may answer at once.
@@ -98,7 +98,7 @@ function isRead({ complete, destroyed }: IncomingMessage): boolean {
 function drain(request: IncomingMessage, response: ServerResponse): void {
   if (isRead(request)) return
   const { socket } = request
-  // The body has no reader any more, so its errors are ignored.
+  // The body no longer has a reader, so its errors are ignored.
   request.on('error', () => {})
   request.unpipe()
   request.resume()

@@ -45,8 +45,7 @@ export async function sendBytes(
 }
 
 /**
- * Cuts the connection when the store has fewer bytes than declared; otherwise the client would wait for the
- * rest.
+ * Cuts the connection when the store has fewer bytes than declared; otherwise the client would wait for more.
  */
 function requireWhole(
   stream: Readable & { bytesRead?: number },

@@ -47,7 +47,7 @@ export function acceptsHtml(header: string | undefined): boolean {
   return header !== undefined && /text\/html/i.test(header) && accepts(header, ['text/html'])
 }
 
-/** Tells caches that the response depends on a header field of the request, such as `accept`. */
+/** Adds a header field of the request, such as `accept`, to `Vary`: the response depends on it. */
 export function varyBy(reply: FastifyReply, field: string): void {
   const others = reply.getHeader('vary')
   reply.header('vary', others === undefined ? field : `${others}, ${field}`)

@@ -36,7 +36,7 @@ const exposedHeaders = [
 export async function allowOrigins(app: FastifyInstance, origins: string[]): Promise<void> {
   if (origins.length === 0) return
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-  // Pages of these origins may send the cookie of a session (services/auth/cookies.ts).
+  // Pages of these origins may send the cookie of a session (services/auth/sessions/cookies.ts).
   const credentials = true
   await app.register(cors, { origin: origins, methods, exposedHeaders, credentials, maxAge: 600 })
 }

@@ -22,9 +22,9 @@ import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
 import { notFound } from '../../infra/errors.ts'
 import { acceptsHtml } from './content-negotiation.ts'
-import { networkOf } from '../../infra/network.ts'
+import { networkOf } from '../../services/users/client-network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { sendStatic, staticContent } from './static-content.ts'
 
 interface Asset {

@@ -65,7 +65,7 @@ function hasTime(): boolean {
   return performance.now() - startedAt < sliceMs
 }
 
-/** The same bytes, whose chunks wait for the user's turns. */
+/** Passes the bytes on; each chunk waits for a turn of the user. */
 export function inTurns(request: FastifyRequest, source: Readable): Readable {
   const chunks = new Transform({
     transform: (chunk, _encoding, callback) => takeTurn(request, () => callback(null, chunk)),

@@ -47,8 +47,8 @@ const maxNameLength = 100
 const identityEncodings = new Set(['7bit', '8bit', 'binary'])
 
 /**
- * Reads the form up to its file. The rest is read after the content of the file: then all fields are in
- * `fields`, and `complete` throws if the form is invalid. Without a file, all of the form has been read.
+ * Reads the form up to its file. The fields after the file are read after its content: then all fields are in
+ * `fields`, and `complete` throws if the form is invalid. Without a file, the whole form has been read.
  */
 export async function readForm(
   request: FastifyRequest,
@@ -113,9 +113,9 @@ function partsOf(request: FastifyRequest, info: FormInfo): Parts {
 }
 
 /**
- * Which parts the multipart library treats as files. A field of JSON is no file, though clients that send it
- * as a Blob give it a filename. But a part of type JSON is read like a file: as a field the library would
- * parse it, and keep only one of two equal keys.
+ * Whether the multipart library treats a part as a file. A field of JSON is not a file, though clients that
+ * send it as a Blob give it a filename. But a part of type JSON is read like a file: as a field the library
+ * would parse it, and keep only one of two equal keys.
  */
 function isFileOrJson({ json }: FormInfo) {
   return (field = '', contentType = '', filename?: string): boolean =>
@@ -197,7 +197,7 @@ function isInvalidText(text: string | undefined): boolean {
   return text !== undefined && /[\0\ufffd]/.test(text)
 }
 
-/** The content of the file. Ends after `rest`, which reads the rest of the form. */
+/** The content of the file. Ends after `rest`, which reads the fields after the file. */
 async function* contentOf(
   request: FastifyRequest,
   part: MultipartFile,

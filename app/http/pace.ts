@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Requests of a client that start at once: fewer of the policies whose requests cost more. */
 const burstOf = (limitPerMinute: number): number => Math.min(12, Math.max(2, Math.floor(limitPerMinute / 20)))
-/** The rate lets a client use its limit of a minute in so many seconds. */
+/** Seconds in which a client can use up its limit for a minute. */
 const spreadSeconds = 6
 
 /** Milliseconds between two looks for clients that need no entry. */

@@ -48,7 +48,7 @@ class IfMatch implements Precondition {
 }
 
 /** The same database with another way to run a transaction. */
-export function withTransaction(db: Db, transaction: Db['transaction']): Db {
+function withTransaction(db: Db, transaction: Db['transaction']): Db {
   return {
     prisma: db.prisma,
     request: db.request,

@@ -10,7 +10,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The account that a request without a key is about, and its session; null if it is not known. */
     account: { userId: string; credentialId: string | null } | null
-    /** What a request created, where no Location names it; null for all others. */
+    /** The id of the resource that the request created, if no Location names it; otherwise null. */
     createdId: string | null
   }
 }
@@ -21,7 +21,7 @@ const clientLeft = 499
 export function recordAtEnd(
   recorder: RequestRecorder,
   info: OperationInfo,
-  { userId, keyId }: Principal,
+  { userId, credentialId }: Principal,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
@@ -29,7 +29,7 @@ export function recordAtEnd(
   reply.raw.once('close', () => {
     recorder.record({
       userId,
-      keyId,
+      keyId: credentialId,
       operation: info.id,
       method: request.method,
       status: reply.raw.headersSent ? reply.statusCode : clientLeft,
@@ -44,7 +44,7 @@ export function recordAtEnd(
 
 const signInTags = ['auth', 'identities', 'sign-in-pages', 'account-pages']
 
-/** What needs no key, besides signing in, is not in the audit log. */
+/** Public operations are not in the audit log, except those that sign in. */
 export function isAudited({ scopes, tag }: OperationInfo): boolean {
   return scopes !== null || signInTags.includes(tag)
 }
@@ -71,7 +71,7 @@ export function auditAtEnd(
     const ids = idsOf(info, request)
     recorder.record({
       userId: principal?.userId ?? account?.userId ?? null,
-      credentialId: principal?.keyId ?? account?.credentialId ?? null,
+      credentialId: principal?.credentialId ?? account?.credentialId ?? null,
       operation: info.id,
       method: request.method,
       status,
@@ -102,7 +102,7 @@ function idInLocation(reply: FastifyReply): string | undefined {
     .findLast(isId)
 }
 
-/** What an operation without a key answers to the body of a webhook. */
+/** The statuses with which an operation without a key answers the body of a webhook. */
 const answersToDeliveries = [400, 413, 415]
 
 /**

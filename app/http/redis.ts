@@ -92,7 +92,7 @@ export class RedisConnection {
 async function inTime<T>(answer: Promise<T>): Promise<T> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(() => {
-      // What has arrived is read before.
+      // An answer that has already arrived is read before.
       setImmediate(() => reject(new Error(`no answer within ${patience} ms`)))
     }, patience)
     answer.then(resolve, reject).finally(() => clearTimeout(timer))

@@ -26,7 +26,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
       code: request.answeredError?.code,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       user_id: request.principal?.userId,
-      key_id: request.principal?.keyId,
+      key_id: request.principal?.credentialId,
       address: request.ip,
     },
     'request',

@@ -40,7 +40,7 @@ export function traceRequests(app: FastifyInstance): void {
     span!.set({
       'http.response.status_code': reply.statusCode,
       'user.id': principal?.userId,
-      'platform.key_id': principal?.keyId,
+      'platform.key_id': principal?.credentialId,
       'platform.error_code': answeredError?.code,
     })
     if (reply.statusCode >= 500) span!.fail(String(reply.statusCode))

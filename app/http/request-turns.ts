@@ -2,16 +2,16 @@
 // user may have connections to the database; the others wait.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { connectionsPerUser } from '../../infra/database/user-share.ts'
-import { FairSemaphore } from '../../infra/fair-semaphore.ts'
+import { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 
 const maxWaitMs = 15_000
 
 /**
- * After a longer request the next waiting one of the user starts as much later, up to the maximum: slow
- * requests of one user take half of the time of its turns, and leave the other half to other users.
+ * After a longer request, the user's next waiting request is delayed by the duration of the longer one, up to
+ * the maximum: slow requests of one user take half of the time, and other users the other half.
  */
 const shortMs = 4
-const maxRestMs = 50
+const maxPauseMs = 50
 
 /**
  * Other requests may last for minutes, and have limits of their own: uploads, answers of AI models. Their
@@ -38,6 +38,6 @@ export function createRequestTurns({ perUser, connections }: RequestTurnsOptions
     perUser: running,
     maxWaiting: perUser - running,
     maxWaitMs,
-    restAfter: (milliseconds) => (milliseconds < shortMs ? 0 : Math.min(milliseconds, maxRestMs)),
+    pauseAfter: (milliseconds) => (milliseconds < shortMs ? 0 : Math.min(milliseconds, maxPauseMs)),
   })
 }

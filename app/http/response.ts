@@ -2,6 +2,7 @@
 import serializers from '../../generated/serializers.js'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { Replay } from '../../infra/contract/replay.ts'
 import { flattened } from '../../infra/validation/query-objects.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
 import { etagOf } from './etag.ts'
@@ -14,11 +15,23 @@ export interface RenderedResponse {
   text: string | null
 }
 
-/** What a handler returns. */
+/** A stored response for the repeated request. */
+export function replayOf(stored: RenderedResponse): Replay {
+  return new Replay({ ...stored, headers: headersOf({ ...stored, replayed: true }) })
+}
+
+/** The return value of a handler. */
 export interface HandlerAnswer {
   status: number
   body?: any
   headers?: Record<string, string>
+  /** Whether an earlier request with the same Idempotency-Key was answered so. */
+  replayed?: boolean
+}
+
+/** The header fields of an answer. */
+export function headersOf({ headers, replayed }: Omit<HandlerAnswer, 'status'>): Record<string, string> {
+  return { ...headers, ...(replayed === true && { 'idempotent-replayed': 'true' }) }
 }
 
 /**
@@ -30,7 +43,7 @@ export function render(info: OperationInfo, answer: HandlerAnswer, strict: boole
   const declared = info.replies[status]
   if (declared === undefined)
     throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
-  const headers: Record<string, string> = { ...answer.headers }
+  const headers = headersOf(answer)
   if (declared.contentType === null) return { status, headers, text: null }
   const text = serialize(info, status, body, strict)
   headers['content-type'] = `${declared.contentType}; charset=utf-8`

@@ -3,9 +3,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
+import { Replay, type Once } from '../../infra/contract/replay.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
-import type { FairSemaphore } from '../../infra/fair-semaphore.ts'
+import type { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -17,17 +18,29 @@ import { bodyLimit, fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
 import { originOf } from './origin.ts'
 import { filesOriginHooks } from './files-origin.ts'
-import { idempotencyFingerprint, Replayed, withIdempotency, type IdempotentRequest } from './idempotency.ts'
-import { preconditionOf, withTransaction } from './preconditions.ts'
+import {
+  idempotencyFingerprint,
+  withIdempotency,
+  type AuthorizeReplay,
+  type IdempotentRequest,
+} from './idempotency.ts'
+import { preconditionOf } from './preconditions.ts'
 import { receiveInTurns } from './json-body.ts'
 import { turn } from './loop-turns.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { takesTurns } from './request-turns.ts'
 import { nameReference } from './references.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
-import { eventText, pageLinks, render, type HandlerAnswer, type RenderedResponse } from './response.ts'
+import {
+  eventText,
+  headersOf,
+  pageLinks,
+  render,
+  type HandlerAnswer,
+  type RenderedResponse,
+} from './response.ts'
 import { SseStream } from './sse.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 import { countUpload, readStreamedInput } from './streamed-body.ts'
 import { isTus, requireTus, tusVersionHook } from './tus.ts'
@@ -36,16 +49,17 @@ import { isStreamed, takesFields, validate, type Input } from './validation.ts'
 type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAnswer>
 
 /** What the routes of all operations share. */
-export interface EdgeContext {
+export interface RouteContext {
   services: Services
   limits: RateLimits
   /** How many requests of a user run at once. */
   turns: FairSemaphore
   publicUrl: () => string
-  /** The URL at which clients reach the files of users: FILES_URL, or the same. */
+  /** The URL at which clients reach the files of users: FILES_URL, or `publicUrl`. */
   filesUrl: () => string
   /** The open event streams. */
   streams: Set<SseStream>
+  authorizeReplay: AuthorizeReplay
 }
 
 /**
@@ -54,7 +68,7 @@ export interface EdgeContext {
 export class OperationRoute {
   readonly info: OperationInfo
   readonly handler: AnyHandler
-  readonly context: EdgeContext
+  readonly context: RouteContext
   /** The services of a handler that only reads: `db` is the database, outside of a transaction. */
   readonly readServices: HandlerServices
   readonly #writes: boolean
@@ -63,13 +77,14 @@ export class OperationRoute {
   /** The response of an operation with `x-static`. */
   #content: Lazy<StaticContent> | undefined
 
-  constructor(info: OperationInfo, handler: AnyHandler, context: EdgeContext) {
+  constructor(info: OperationInfo, handler: AnyHandler, context: RouteContext) {
     const { services, limits: rateLimits, turns, publicUrl, filesUrl } = context
     this.info = info
     this.handler = handler
     this.context = context
     const { database: db } = services
-    this.readServices = { ...services, db, lists: db, publicUrl, filesUrl, rateLimits, turns }
+    const once: Once = (work) => db.transaction(work)
+    this.readServices = { ...services, db, once, lists: db, publicUrl, filesUrl, rateLimits, turns }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -145,18 +160,12 @@ export class OperationRoute {
       const content = await this.#content.get()
       return () => sendStatic(request, reply, content)
     }
-    const idempotent = info.idempotent && info.handlesIdempotency !== true
     const replica = this.#replicaFor(request)
     if (replica !== null) {
       const response = await call.respondFromReplica(db, replica)
       return () => call.send(response)
     }
-    const response =
-      !idempotent || call.idempotencyKey === undefined
-        ? await call.respond(db)
-        : isStreamed(info, request)
-          ? await call.respondOnceStreamed(db)
-          : await call.respondOnce(db)
+    const response = call.isStored && !call.isStreamed ? await call.respondOnce(db) : await call.respond(db)
     return () => call.send(response)
   }
 
@@ -174,6 +183,9 @@ type Send = () => FastifyReply | Promise<FastifyReply>
 /** One request to an operation, from its validated input to its response. */
 class OperationCall {
   readonly idempotencyKey: string | undefined
+  /** Whether the response is stored with the Idempotency-Key. */
+  readonly isStored: boolean
+  readonly isStreamed: boolean
   #route: OperationRoute
   #request: FastifyRequest
   #reply: FastifyReply
@@ -185,12 +197,16 @@ class OperationCall {
     this.#reply = reply
     this.#input = input
     this.idempotencyKey = request.headers['idempotency-key'] as string | undefined
+    const { info } = route
+    this.isStored = this.idempotencyKey !== undefined && info.idempotent && info.handlesIdempotency !== true
+    this.isStreamed = isStreamed(info, request)
   }
 
   /** Calls the handler and serialises its answer. */
   async respond(db: Db, lists: SqlClient = db): Promise<RenderedResponse> {
     const { info } = this.#route
     const answer = await this.#callHandler(db, lists)
+    if (answer instanceof Replay) return answer
     const response = this.#render(answer)
     if (info.paged) {
       const query = this.#input.query as Record<string, unknown>
@@ -200,8 +216,8 @@ class OperationCall {
   }
 
   /**
-   * The same with lists of the read replica. After any error the database answers: the replica may have gone,
-   * or lack what the request names.
+   * Responds with lists of the read replica. After any error the database answers: the replica may be away,
+   * or lack the rows that the request names.
    */
   async respondFromReplica(db: Db, replica: SqlClient): Promise<RenderedResponse> {
     try {
@@ -217,32 +233,21 @@ class OperationCall {
     return await staticContent(text!, { 'cache-control': 'no-cache', ...headers })
   }
 
-  /** The same, once per Idempotency-Key. */
+  /** Responds once per Idempotency-Key. */
   async respondOnce(db: Db): Promise<RenderedResponse> {
-    const { response } = await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
-    return response
+    return await withIdempotency(db, this.#idempotentRequest(), (tx) => this.respond(tx))
   }
 
-  /**
-   * The same for a body that is still arriving: no transaction waits for it. The handler reads the body
-   * first, and the key is looked up in the one transaction in which the handler then makes its changes.
-   */
-  async respondOnceStreamed(db: Db): Promise<RenderedResponse> {
-    const request = this.#idempotentRequest()
-    const onceDb = withTransaction(db, async (work) => {
+  /** No transaction waits for a body that is still arriving: its handler looks up the key after it. */
+  #once(db: Db): Once {
+    if (!this.isStored || !this.isStreamed) return (work) => db.transaction(work)
+    return async (work) => {
       let answer: any
-      const { response, replayed } = await withIdempotency(db, request, async (tx) => {
+      const stored = await withIdempotency(db, this.#idempotentRequest(), async (tx) => {
         answer = await work(tx)
         return this.#render(answer)
       })
-      if (replayed) throw new Replayed(response)
-      return answer
-    })
-    try {
-      return await this.respond(onceDb)
-    } catch (error) {
-      if (error instanceof Replayed) return error.response
-      throw error
+      return stored instanceof Replay ? stored : answer
     }
   }
 
@@ -266,11 +271,12 @@ class OperationCall {
   async respondWithEvents(db: Db): Promise<Send> {
     const { info, context } = this.#route
     const { config } = context.services
-    const { status, body, headers } = await this.#callHandler(db)
+    const answer = await this.#callHandler(db)
+    const { status, body } = answer
     if (info.replies[status]?.events === undefined)
       throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
     this.#reply.code(status).headers({
-      ...headers,
+      ...headersOf(answer),
       'content-type': 'text/event-stream; charset=utf-8',
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
@@ -306,11 +312,12 @@ class OperationCall {
 
   async #callHandler(db: Db, lists: SqlClient = db): Promise<HandlerAnswer> {
     const { info, handler, context, readServices } = this.#route
-    const { services } = context
+    const isPlainRead = lists === context.services.database
     const { params, query, body } = this.#input
     const request = this.#request
     const reply = this.#reply
     const precondition = preconditionOf(info, request.headers['if-match'])
+    const guarded = precondition.guard(db)
     const call = handler(
       {
         id: request.id,
@@ -338,7 +345,7 @@ class OperationCall {
         signal: () => abortOnDisconnect(reply),
         ifMatch: precondition.check,
       },
-      lists === services.database ? readServices : { ...readServices, db: precondition.guard(db), lists },
+      isPlainRead ? readServices : { ...readServices, db: guarded, once: this.#once(guarded), lists },
     )
     return await call.catch((error) => {
       throw nameReference(error, this.#input)
@@ -354,14 +361,16 @@ class OperationCall {
   }
 
   #idempotentRequest(): IdempotentRequest {
-    const { info: operation } = this.#route
+    const { info: operation, context } = this.#route
     return {
+      operation,
       principal: this.#request.principal!,
       key: this.idempotencyKey!,
       method: operation.method,
       path: this.#path,
+      params: this.#input.params as Record<string, string>,
       body: this.#idempotencyBody(),
-      operation,
+      authorizeReplay: context.authorizeReplay,
     }
   }
 

@@ -11,7 +11,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Operations } from '../../services/handler.ts'
 import { requireOneUtf8Type } from './json-body.ts'
 import { methodsOf } from '../../infra/contract/operations-by-path.ts'
-import { OperationRoute, type EdgeContext } from './route.ts'
+import { OperationRoute, type RouteContext } from './route.ts'
 import { fieldsType, takesFields } from './validation.ts'
 
 /** The media types of bodies of plain bytes, which handlers read while they arrive. */
@@ -25,7 +25,7 @@ const binaryTypes = new Set(
 export async function registerRoutes(
   app: FastifyInstance,
   handlers: Operations,
-  context: EdgeContext,
+  context: RouteContext,
 ): Promise<void> {
   requireAllHandlers(handlers)
   const routes = (await glueRoutes()).map(({ id }) => ({

@@ -1,4 +1,4 @@
-// Header fields of every response that tell browsers what they must not do.
+// Header fields of every response that restrict browsers.
 import type { Config } from '../../infra/config/config.ts'
 
 const yearInSeconds = 31_536_000

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
 import { invalidRequest, unsupportedMediaType } from '../../infra/errors.ts'
-import type { OpenCounts } from '../../infra/open-counts.ts'
+import type { OpenCounts } from '../../infra/concurrency/open-counts.ts'
 import { check } from '../../infra/validation/validators.ts'
 import { contentLength, hasBody } from './request-headers.ts'
 import { readForm, type Form } from './multipart.ts'

@@ -1,7 +1,7 @@
 // The rules of tus 1.0.0 that apply to every request and response of resumable uploads, errors included.
 import type { IncomingMessage, Server } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { invalidHeader, tusVersionMismatch, unsupportedMediaType } from '../../infra/errors.ts'
+import { ApiError, invalidHeader, unsupportedMediaType } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { tusVersion } from '../../services/storage/uploads/tus.ts'
 import { operationsAt } from '../../infra/contract/operations-by-path.ts'
@@ -42,7 +42,7 @@ export function requireTus(
   const version = headers['tus-resumable']
   // Tus-Resumable is optional for requests without a body (HEAD, DELETE).
   if (version === undefined ? operation!.body !== null : version !== tusVersion)
-    return done(tusVersionMismatch(tusVersion))
+    return done(versionMismatch())
   if (operation!.id === 'appendUpload' && headers['content-type'] === undefined)
     return done(unsupportedMediaType(operation!.body!.contentTypes))
   if (operation!.id === 'createUpload') {
@@ -71,6 +71,17 @@ export function requireTus(
   )
     delete headers['content-type']
   done()
+}
+
+/** The request has another version of the tus protocol, or none. */
+function versionMismatch(): ApiError {
+  return new ApiError(
+    412,
+    'PRECONDITION_FAILED',
+    `Send the header Tus-Resumable: ${tusVersion}.`,
+    { field: 'Tus-Resumable', constraint: 'version' },
+    { 'tus-version': tusVersion },
+  )
 }
 
 /** X-HTTP-Method-Override: a POST stands for PATCH or DELETE where a client or proxy lacks these methods. */

@@ -69,7 +69,7 @@ function missingBody({ validators: names, body }: OperationInfo): Problem {
   return { field: 'body', constraint: 'required', message, location: 'body' }
 }
 
-/** Tells fields that cannot be changed from unknown ones. */
+/** A field that the update does not accept has a message of its own: it is known, but cannot be changed. */
 function checkBody(
   { validators: names, fixedFields = [] }: OperationInfo,
   body: unknown,

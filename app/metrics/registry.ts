@@ -1,6 +1,6 @@
 // The metrics of a server or worker in the Prometheus format.
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { sharedFor } from '../../infra/share.ts'
+import { memoize } from '../../infra/concurrency/memoize.ts'
 import { readNumberingDelay } from '../../services/events/log.ts'
 import type { Services } from '../../services/services.ts'
 import { version } from '../../infra/version.ts'
@@ -64,7 +64,7 @@ function addDependencies(registry: Registry, { readiness }: Services): void {
 }
 
 function addQueues(registry: Registry, { jobs }: Services): void {
-  const read = sharedFor(readInterval, () => jobs.readBacklog())
+  const read = memoize(readInterval, () => jobs.readBacklog())
   new Gauge({
     name: 'job_queue_waiting',
     help: 'Jobs that are due and not fetched, counted to 10,000 in each queue.',
@@ -97,7 +97,7 @@ function addJobs(registry: Registry, { jobs }: Services): void {
 }
 
 function addEventLog(registry: Registry, { database, eventStreams }: Services): void {
-  const readDelay = sharedFor(readInterval, () => readNumberingDelay(database))
+  const readDelay = memoize(readInterval, () => readNumberingDelay(database))
   new Gauge({
     name: 'event_log_numbering_delay_seconds',
     help: 'How long the oldest committed event has been without its number in the event log.',
@@ -149,7 +149,7 @@ function addRecorder(registry: Registry, { requestRecorder }: Services): void {
   })
 }
 
-/** What only a server counts. */
+/** The metrics of a server that a worker does not have. */
 export function addHttp(registry: Registry) {
   const seconds = new Histogram({
     name: 'http_request_duration_seconds',

@@ -16,7 +16,7 @@ export interface Metrics {
   countStall: (stall: Stall) => void
 }
 
-/** @returns what the rest of the application counts; null if the settings ask for no metrics. */
+/** @returns the metrics that other modules count; null if metrics are off. */
 export function addMetrics(
   app: FastifyInstance,
   services: Services,

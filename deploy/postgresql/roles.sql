@@ -7,7 +7,7 @@ CREATE DATABASE platform OWNER platform_owner;
 REVOKE ALL ON DATABASE platform FROM PUBLIC;
 GRANT CONNECT ON DATABASE platform TO platform_server;
 \connect platform
--- What migrations create later, servers and workers read and write. They change no table.
+-- Servers and workers read and write the tables of later migrations, but cannot alter them.
 ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner GRANT USAGE ON SCHEMAS TO platform_server;
 ALTER DEFAULT PRIVILEGES FOR ROLE platform_owner
   GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO platform_server;

@@ -1292,7 +1292,7 @@ export interface UpdateProductInput extends CallOptions {
   path: UpdateProductPath
   /** Header fields of the request. */
   headers?: UpdateProductHeaders
-  /** The fields to change. Omitted fields stay as they are. */
+  /** The fields of the product to change. */
   body: ProductUpdate
 }
 
@@ -1324,7 +1324,7 @@ export interface UpdatePriceInput extends CallOptions {
   path: UpdatePricePath
   /** Header fields of the request. */
   headers?: UpdatePriceHeaders
-  /** The field to change. */
+  /** The fields of the price to change. */
   body: PriceUpdate
 }
 
@@ -1677,7 +1677,7 @@ export interface Methods {
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
    */
   refreshSession (input: RefreshSessionInput): Answer<SessionTokens>
   /**
@@ -1863,7 +1863,7 @@ export interface Methods {
   /**
    * Show the page of an invitation: `GET /invitations/{id}`
    *
-   * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of somebody else. No API key required.
+   * HTML page that the e-mail of an invitation leads to: who invites the user of the browser's session, to what, with which role, and what its members will see. Without a session it redirects to `/sign-in`, and the browser returns to it after the sign-in. Returns 404 for an invitation of another user. No API key required.
    */
   showInvitationPage (input: ShowInvitationPageInput): Answer<operations['showInvitationPage']['responses'][200]['content']['text/html']>
   /**
@@ -1929,7 +1929,7 @@ export interface Methods {
   /**
    * Remove your second factor: `DELETE /v1/user/totp`
    *
-   * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    */
   removeTotp (input?: RemoveTotpInput): Answer<undefined>
   /**
@@ -2001,7 +2001,7 @@ export interface Methods {
   /**
    * Get the API key of this request: `GET /v1/key`
    *
-   * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+   * Returns which key or session this is and what it may call. Every key may call this operation, with any scopes and projects, from its allowed addresses.
    */
   getCurrentApiKey (input?: GetCurrentApiKeyInput): Answer<CurrentApiKey>
   /**
@@ -2182,7 +2182,7 @@ export interface Methods {
   /**
    * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
    *
-   * Returns a custom role. Requires the role `member`.
+   * Returns a custom role of an organization. Requires the role `member`.
    */
   getCustomRole (input: GetCustomRoleInput): Answer<CustomRole>
   /**
@@ -2206,7 +2206,7 @@ export interface Methods {
   /**
    * Create a service account: `POST /v1/service-accounts`
    *
-   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. Its resources count against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
    */
   createServiceAccount (input: CreateServiceAccountInput): Answer<ServiceAccount>
   /**
@@ -2290,7 +2290,7 @@ export interface Methods {
   /**
    * Transfer a project: `POST /v1/projects/{id}/transfer`
    *
-   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of the new owner (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
    */
   transferProject (input: TransferProjectInput): Answer<Project>
   /**
@@ -2392,8 +2392,8 @@ export interface Methods {
   /**
    * Create a resumable upload: `POST /v1/storage/uploads`
    *
-   * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the rest to the URL in
-   * `Location`. An upload of length 0 creates the file immediately.
+   * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the other bytes to the
+   * URL in `Location`. An upload of length 0 creates the file immediately.
    *
    * `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
    * `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
@@ -2401,8 +2401,8 @@ export interface Methods {
    * effect.
    *
    * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-   * the constraint `quota` means that there is not enough space. A user can have only so many unfinished
-   * uploads; after that, the request returns 403 with the constraint `uploads`.
+   * the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
+   * of a user; above it, the request returns 403 with the constraint `uploads`.
    *
    * If the first bytes are rejected or interrupted, no upload is created, unless the request has an
    * `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -2528,7 +2528,7 @@ export interface Methods {
    * `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
    * named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
    * outside any project; other models search none. `filters` restricts the search to some documents.
-   * `searched` in the answer tells what was searched.
+   * `searched` in the answer names what was searched.
    *
    * Generation stops when the client disconnects; the partial answer is stored with the status
    * `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy

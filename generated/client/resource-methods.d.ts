@@ -80,7 +80,7 @@ export interface AuthSessionsResource {
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, somebody else may have it, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
    *
    * @param body A refresh of a session.
    * @param options The signal, the time limit and more.
@@ -333,7 +333,7 @@ export interface UserTotpResource {
   /**
    * Remove your second factor: `DELETE /v1/user/totp`
    *
-   * Sign-ins need no code any more, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
    *
    * @param options The signal, the time limit and more.
    */
@@ -450,7 +450,7 @@ export interface UserApiKeysResource {
   /**
    * Get the API key of this request: `GET /v1/key`
    *
-   * Returns which key or session this is and what it may call. Every key may call this operation, whatever its scopes and projects are, from its allowed addresses.
+   * Returns which key or session this is and what it may call. Every key may call this operation, with any scopes and projects, from its allowed addresses.
    *
    * @param options The signal, the time limit and more.
    */
@@ -786,7 +786,7 @@ export interface OrganizationsRolesResource {
   /**
    * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
    *
-   * Returns a custom role. Requires the role `member`.
+   * Returns a custom role of an organization. Requires the role `member`.
    *
    * @param id The ID of the organization.
    * @param roleId The ID of the custom role.
@@ -830,7 +830,7 @@ export interface ServiceAccountsResource {
   /**
    * Create a service account: `POST /v1/service-accounts`
    *
-   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. What it creates counts against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. Its resources count against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
    *
    * @param body A new service account. Send either `organization_id` or `project_id`.
    * @param options The signal, the time limit and more.
@@ -962,7 +962,7 @@ export interface ProjectsResource {
   /**
    * Transfer a project: `POST /v1/projects/{id}/transfer`
    *
-   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of whoever gets it (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
+   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of the new owner (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
    *
    * @param id The ID of the project.
    * @param body Who gets the project. Send either `organization_id`, or your own `user_id`.
@@ -1245,8 +1245,8 @@ export interface StorageUploadsResource {
   /**
    * Create a resumable upload: `POST /v1/storage/uploads`
    *
-   * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the rest to the URL in
-   * `Location`. An upload of length 0 creates the file immediately.
+   * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the other bytes to the
+   * URL in `Location`. An upload of length 0 creates the file immediately.
    *
    * `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
    * `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
@@ -1254,8 +1254,8 @@ export interface StorageUploadsResource {
    * effect.
    *
    * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-   * the constraint `quota` means that there is not enough space. A user can have only so many unfinished
-   * uploads; after that, the request returns 403 with the constraint `uploads`.
+   * the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
+   * of a user; above it, the request returns 403 with the constraint `uploads`.
    *
    * If the first bytes are rejected or interrupted, no upload is created, unless the request has an
    * `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -1390,7 +1390,7 @@ export interface AiChatResource {
    * `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
    * named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
    * outside any project; other models search none. `filters` restricts the search to some documents.
-   * `searched` in the answer tells what was searched.
+   * `searched` in the answer names what was searched.
    *
    * Generation stops when the client disconnects; the partial answer is stored with the status
    * `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
@@ -1699,7 +1699,7 @@ export interface PaymentsProductsResource {
    *
    * Returns a product, active or not. Use `listPrices` to get its prices.
    *
-   * @param id The id of the product.
+   * @param id The ID of the product.
    * @param options The signal, the time limit and more.
    */
   get (id: GetProductPath['id'], options?: WithHeaders<CallOptions, GetProductHeaders>): Answer<Product>
@@ -1708,8 +1708,8 @@ export interface PaymentsProductsResource {
    *
    * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `admin`.
    *
-   * @param id The id of the product.
-   * @param body The fields to change. Omitted fields stay as they are.
+   * @param id The ID of the product.
+   * @param body The fields of the product to change.
    * @param options The signal, the time limit and more.
    */
   update (id: UpdateProductPath['id'], body: ProductUpdate, options?: WithHeaders<CallOptions, UpdateProductHeaders>): Answer<Product>
@@ -1740,7 +1740,7 @@ export interface PaymentsPricesResource {
    *
    * Returns a price, active or not.
    *
-   * @param id The id of the price.
+   * @param id The ID of the price.
    * @param options The signal, the time limit and more.
    */
   get (id: GetPricePath['id'], options?: WithHeaders<CallOptions, GetPriceHeaders>): Answer<Price>
@@ -1749,8 +1749,8 @@ export interface PaymentsPricesResource {
    *
    * Sets `active`, the only field of a price that can change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `admin`.
    *
-   * @param id The id of the price.
-   * @param body The field to change.
+   * @param id The ID of the price.
+   * @param body The fields of the price to change.
    * @param options The signal, the time limit and more.
    */
   update (id: UpdatePricePath['id'], body: PriceUpdate, options?: WithHeaders<CallOptions, UpdatePriceHeaders>): Answer<Price>

@@ -32,7 +32,7 @@ export interface DeleteOldEntriesRow {
 }
 
 /**
- * Which of these entries the audit log has.
+ * The ids of these entries that the audit log already has.
  * @see prisma/sql/audit/find-known.sql
  */
 export const findKnown = many<{ ids: readonly string[] }, FindKnownRow>(

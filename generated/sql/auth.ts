@@ -408,7 +408,7 @@ export interface FindPasskeyRow {
 
 /**
  * An active user by email address, with the hash of the password. `failures` are the wrong passwords from all
- * networks that had one in the last day. `is_known` tells whether the user has a session from the network.
+ * networks that had one in the last day. `is_known` is true if the user has a session from the network.
  * @see prisma/sql/auth/find-password.sql
  */
 export const findPassword = optional<{ account: string; network: string; email: string }, FindPasswordRow>(
@@ -867,7 +867,7 @@ export interface LockMailRow {
 }
 
 /**
- * The same, locked until the transaction ends.
+ * A session that has not ended, locked until the transaction ends.
  * @see prisma/sql/auth/lock-session.sql
  */
 export const lockSession = optional<{ id: string }, LockSessionRow>(
@@ -1018,7 +1018,7 @@ export interface ReadSessionRow {
 }
 
 /**
- * What decides whether a user who has signed in must give the password again.
+ * The facts that decide whether a user who has signed in must give the password again.
  * @see prisma/sql/auth/read-sign-in.sql
  */
 export const readSignIn = optional<{ session_id: string; user_id: string }, ReadSignInRow>(
@@ -1146,7 +1146,7 @@ export interface StartTotpRow {
 }
 
 /**
- * Stores what an e-mail says, before it is sent: each attempt sends the same.
+ * Stores the content of an e-mail before it is sent, so that each attempt sends the same bytes.
  * @see prisma/sql/auth/store-content.sql
  */
 export const storeContent = none<{ subject: string; content: string; id: string }>(

@@ -153,7 +153,7 @@ export const deleteSessionsOfDeletedUsers = one<{ limit: number }, DeleteSession
   'chat/delete-sessions-of-deleted-users',
   `WITH deleted AS (
   DELETE FROM ai_sessions WHERE id = ANY(ARRAY(
-    SELECT s.id FROM users u JOIN ai_sessions s ON s.space_id = u.id WHERE u.status = 'deleted' LIMIT $1))
+    SELECT s.id FROM users u JOIN ai_sessions s ON s.workspace_id = u.id WHERE u.status = 'deleted' LIMIT $1))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -174,14 +174,14 @@ export const findMessage = optional<{ user_id: string; project_ids: readonly str
   'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
 coalesce((
   SELECT jsonb_agg(
-    (c - 'revision' - 'at' - 'space_id')
+    (c - 'revision' - 'at' - 'workspace_id')
       || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
-  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+  WHERE CASE WHEN (c->>'workspace_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'workspace_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+    WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
@@ -297,17 +297,17 @@ export interface FinishMessageRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; space_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
-  space_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at, position)
+  workspace_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at, position)
 VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
   $9,
   $10, $11, $12,
   $13, $14, CASE WHEN $7 = 'in_progress' THEN now() END,
   $15,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'space_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**
@@ -317,7 +317,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
 export const insertSession = one<{ id: string; project_id: string | null; owner_id: string; title: string | null; model: string | null; system_prompt: string | null; knowledge_base_ids: readonly string[]; metadata: object | string; created_at: Date | string }, InsertSessionRow>(
   'chat/insert-session',
   `WITH s AS (
-  INSERT INTO ai_sessions (id, project_id, owner_id, space_id, title, model, system_prompt,
+  INSERT INTO ai_sessions (id, project_id, owner_id, workspace_id, title, model, system_prompt,
     knowledge_base_ids, metadata, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $9)
@@ -369,10 +369,10 @@ export interface ListAnswersInProgressRow {
  * The newest knowledge bases of a workspace, at most 100.
  * @see prisma/sql/chat/list-knowledge-bases.sql
  */
-export const listKnowledgeBases = many<{ space_id: string }, ListKnowledgeBasesRow>(
+export const listKnowledgeBases = many<{ workspace_id: string }, ListKnowledgeBasesRow>(
   'chat/list-knowledge-bases',
-  `SELECT id FROM knowledge_bases WHERE space_id = $1 ORDER BY id DESC LIMIT 100`,
-  ['space_id'],
+  `SELECT id FROM knowledge_bases WHERE workspace_id = $1 ORDER BY id DESC LIMIT 100`,
+  ['workspace_id'],
 )
 export interface ListKnowledgeBasesRow {
   id: string
@@ -390,14 +390,14 @@ export const listMessages = page<{ user_id: string; project_ids: readonly string
   'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
 coalesce((
   SELECT jsonb_agg(
-    (c - 'revision' - 'at' - 'space_id')
+    (c - 'revision' - 'at' - 'workspace_id')
       || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
-  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+  WHERE CASE WHEN (c->>'workspace_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'workspace_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+    WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
@@ -442,7 +442,7 @@ export interface ListMessagesRow {
  * The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
  * @see prisma/sql/chat/list-sessions.sql
  */
-export const listSessions = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
+export const listSessions = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
   'chat/list-sessions',
   {
     select: `SELECT s.id, s.title, s.model, s.system_prompt,
@@ -454,8 +454,8 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
-WHERE s.space_id = $1`,
-    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title'],
+WHERE s.workspace_id = $1`,
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title'],
     filters: {
       created_after: { sql: `s.id >= id_at('cs', $2)`, searches: true },
       created_before: { sql: `s.id < id_at('cs', $3)`, searches: true },
@@ -512,11 +512,11 @@ export interface ListStaleMessagesRow {
  */
 export const listWorkspaces = many<{ knowledge_base_ids: readonly string[] }, ListWorkspacesRow>(
   'chat/list-workspaces',
-  `SELECT DISTINCT space_id FROM knowledge_bases WHERE id = ANY($1)`,
+  `SELECT DISTINCT workspace_id FROM knowledge_bases WHERE id = ANY($1)`,
   ['knowledge_base_ids'],
 )
 export interface ListWorkspacesRow {
-  space_id: string
+  workspace_id: string
 }
 
 /**
@@ -580,7 +580,7 @@ export interface LockUnfinishedMessageRow {
   model: string
   prompt_tokens: number
   content: string
-  citations: (Omit<Schemas['Citation'], 'stale'> & { space_id: string; revision: number; at: number })[]
+  citations: (Omit<Schemas['Citation'], 'stale'> & { workspace_id: string; revision: number; at: number })[]
 }
 
 /**
@@ -633,7 +633,7 @@ export const readAnswerContent = optional<{ id: string }, ReadAnswerContentRow>(
 )
 export interface ReadAnswerContentRow {
   content: string
-  citations: (Omit<Schemas['Citation'], 'stale'> & { space_id: string; revision: number; at: number })[]
+  citations: (Omit<Schemas['Citation'], 'stale'> & { workspace_id: string; revision: number; at: number })[]
 }
 
 /**
@@ -661,8 +661,8 @@ export interface ReadAnswerStateRow {
  */
 export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
   'chat/read-history',
-  `SELECT id, role, content, space_ids FROM (
-  SELECT m.id, m.role, m.content, m.space_ids, m.position,
+  `SELECT id, role, content, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.workspace_ids, m.position,
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = $1 AND m.position < $2
@@ -673,7 +673,7 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
         AND a.position = (
           SELECT min(n.position) FROM ai_messages n
           WHERE n.session_id = $1 AND n.position > m.position)))
-    AND NOT EXISTS (SELECT 1 FROM unnest(m.space_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
+    AND NOT EXISTS (SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
   ELSE ($4::text[] IS NULL OR space.id = ANY($4)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = space.id AND r.user_id = $3 AND r.ai_role IS NOT NULL
@@ -686,7 +686,7 @@ export interface ReadHistoryRow {
   id: string
   role: 'system' | 'user' | 'assistant'
   content: string
-  space_ids: string[]
+  workspace_ids: string[]
 }
 
 /**
@@ -701,14 +701,14 @@ export const readMessageAndLockProject = optional<{ user_id: string; project_ids
   'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
 coalesce((
   SELECT jsonb_agg(
-    (c - 'revision' - 'at' - 'space_id')
+    (c - 'revision' - 'at' - 'workspace_id')
       || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
-  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+  WHERE CASE WHEN (c->>'workspace_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'workspace_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+    WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member
@@ -756,14 +756,14 @@ export const readMessage = optional<{ user_id: string; project_ids: readonly str
   'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
 coalesce((
   SELECT jsonb_agg(
-    (c - 'revision' - 'at' - 'space_id')
+    (c - 'revision' - 'at' - 'workspace_id')
       || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-  WHERE CASE WHEN (c->>'space_id') = $1 THEN $2::text[] IS NULL
-  ELSE ($2::text[] IS NULL OR (c->>'space_id') = ANY($2)) AND EXISTS (
+  WHERE CASE WHEN (c->>'workspace_id') = $1 THEN $2::text[] IS NULL
+  ELSE ($2::text[] IS NULL OR (c->>'workspace_id') = ANY($2)) AND EXISTS (
     SELECT 1 FROM members r
-    WHERE r.project_id = (c->>'space_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
+    WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member

@@ -69,7 +69,7 @@ export interface DropOldPartitionRow {
 export const findEvent = optional<{ user_id: string; id: string }, FindEventRow>(
   'events/find-event',
   `SELECT e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role,
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role,
   role_by_scope(e.scope, m.role, m.storage_role, m.ai_role, m.payments_role) AS role
 FROM events e LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
@@ -122,16 +122,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -156,16 +151,11 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'endpoint_id', 'traceparent'],
@@ -223,16 +213,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -271,16 +256,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -336,16 +316,11 @@ AND (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
   SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
   RETURNING id, endpoint_id
-), jobs AS (
-  INSERT INTO pgboss.job (name, data, priority, group_id, expire_seconds, deletion_seconds, keep_until,
-    retry_limit, retry_delay, retry_backoff, retry_delay_max, policy, dead_letter, heartbeat_seconds)
-  SELECT q.name,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text)),
-    CASE WHEN r.failing THEN -1 ELSE 0 END, r.id || CASE WHEN r.failing THEN '/failing' ELSE '' END,
-    q.expire_seconds, q.deletion_seconds, now() + q.retention_seconds * interval '1 second', q.retry_limit,
-    q.retry_delay, q.retry_backoff, q.retry_delay_max, q.policy, q.dead_letter, q.heartbeat_seconds
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-    JOIN pgboss.queue q ON q.name = 'webhook-deliveries'
 )
 SELECT id FROM deliveries`,
   ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
@@ -449,7 +424,7 @@ NULL::bigint AS no_limit
   ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
   SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
     WHERE l.all_projects
@@ -641,7 +616,7 @@ NULL::bigint AS no_limit
   ) l OFFSET 0
 ) l LEFT JOIN LATERAL (
   SELECT k.sequence, e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data FROM (
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences
     WHERE l.all_projects
@@ -818,7 +793,7 @@ export interface ReadEventsRow {
 export const readNewEvents = many<{ after: number; limit: number }, ReadNewEventsRow>(
   'events/read-new-events',
   `SELECT e.sequence AS "sequence", e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data, e.user_id, e.scope, e.role AS min_role
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
 )

@@ -376,7 +376,7 @@ export interface InsertDocumentRow {
 export const insertKnowledgeBase = one<{ id: string; project_id: string | null; owner_id: string; name: string; description: string | null; max_tokens: number; overlap_tokens: number; metadata: object | string; created_at: Date | string }, InsertKnowledgeBaseRow>(
   'knowledge/insert-knowledge-base',
   `WITH k AS (
-  INSERT INTO knowledge_bases (id, project_id, owner_id, space_id, name, description, max_tokens,
+  INSERT INTO knowledge_bases (id, project_id, owner_id, workspace_id, name, description, max_tokens,
     overlap_tokens, metadata, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $9)
@@ -425,7 +425,7 @@ export interface IsNewTextRow {
  */
 export const listBasesOfDeletedUsers = many<{ after: string | null; limit: number }, ListBasesOfDeletedUsersRow>(
   'knowledge/list-bases-of-deleted-users',
-  `SELECT k.id FROM users u JOIN knowledge_bases k ON k.space_id = u.id
+  `SELECT k.id FROM users u JOIN knowledge_bases k ON k.workspace_id = u.id
 WHERE u.status = 'deleted' AND ($1::text IS NULL OR k.id > $1) ORDER BY 1 LIMIT $2`,
   ['after', 'limit'],
 )
@@ -519,7 +519,7 @@ export interface ListDocumentsRow {
  * The knowledge bases of a project or user. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-knowledge-bases.sql
  */
-export const listKnowledgeBases = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
+export const listKnowledgeBases = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
   'knowledge/list-knowledge-bases',
   {
     select: `SELECT k.id, k.name, k.description,
@@ -530,8 +530,8 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.space_id = $1`,
-    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q'],
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.workspace_id = $1`,
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q'],
     filters: {
       created_after: { sql: `k.id >= id_at('kb', $2)`, searches: true },
       created_before: { sql: `k.id < id_at('kb', $3)`, searches: true },
@@ -569,14 +569,14 @@ export interface ListKnowledgeBasesRow {
  */
 export const listWaitingWorkspaces = many<{}, ListWaitingWorkspacesRow>(
   'knowledge/list-waiting-workspaces',
-  `SELECT DISTINCT k.space_id, coalesce(p.owner_id, k.space_id) AS "owner_id"
+  `SELECT DISTINCT k.workspace_id, coalesce(p.owner_id, k.workspace_id) AS "owner_id"
 FROM document_counts c
   JOIN knowledge_bases k ON k.id = c.knowledge_base_id
   LEFT JOIN projects p ON p.id = k.project_id
 WHERE c.status = 'queued' AND c.count > 0`,
 )
 export interface ListWaitingWorkspacesRow {
-  space_id: string
+  workspace_id: string
   owner_id: string
 }
 
@@ -676,25 +676,23 @@ export interface LockDocumentsOfFilesRow {
 }
 
 /**
- * Locks documents that have waited for ten minutes and have no parsing job. Reads the queue's table, which
- * belongs to pg-boss, but never writes to it.
+ * Locks documents that have waited for ten minutes and have no parsing job.
  * @see prisma/sql/knowledge/lock-documents-without-job.sql
  */
 export const lockDocumentsWithoutJob = many<{ limit: number }, LockDocumentsWithoutJobRow>(
   'knowledge/lock-documents-without-job',
-  `SELECT d.id AS document_id, d.wanted, k.space_id, 0 AS tries
+  `SELECT d.id AS document_id, d.wanted, k.workspace_id, 0 AS tries
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.status IN ('queued', 'processing') AND d.updated_at < now() - interval '10 minutes' AND NOT EXISTS (
-  SELECT FROM pgboss.job j
-  WHERE j.name = 'documents' AND j.data ->> 'document_id' = d.id AND j.data ->> 'wanted' = d.wanted::text
-    AND j.state < 'completed'
+  SELECT FROM jobs j
+  WHERE j.queue = 'documents' AND j.data ->> 'document_id' = d.id AND j.data ->> 'wanted' = d.wanted::text
 ) ORDER BY d.updated_at LIMIT $1 FOR UPDATE OF d SKIP LOCKED`,
   ['limit'],
 )
 export interface LockDocumentsWithoutJobRow {
   document_id: string
   wanted: number
-  space_id: string
+  workspace_id: string
   tries: number
 }
 

@@ -42,16 +42,6 @@ export interface AcceptOrganizationInvitationRow {
 }
 
 /**
- * Deletes a custom role.
- * @see prisma/sql/organizations/delete-custom-role.sql
- */
-export const deleteCustomRole = none<{ id: string }>(
-  'organizations/delete-custom-role',
-  `DELETE FROM custom_roles WHERE id = $1`,
-  ['id'],
-)
-
-/**
  * Deletes the pending invitations that a user made to an organization; with `:of_owners` only those of
  * owners.
  * @see prisma/sql/organizations/delete-invitations-of-member.sql
@@ -149,30 +139,6 @@ UPDATE users SET status = 'deleted', email = NULL WHERE id IN (SELECT user_id FR
 )
 
 /**
- * A custom role of an organization.
- * @see prisma/sql/organizations/find-custom-role.sql
- */
-export const findCustomRole = optional<{ id: string; organization_id: string }, FindCustomRoleRow>(
-  'organizations/find-custom-role',
-  `SELECT r.id, r.organization_id, r.name, r.description,
-jsonb_build_object('projects', CASE r.projects WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'storage', CASE r.storage WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'ai', CASE r.ai WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END,
-  'payments', CASE r.payments WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END) AS permissions,
-r.created_by, r.created_at, r.updated_at FROM custom_roles r
-WHERE r.id = $1 AND r.organization_id = $2`,
-  ['id', 'organization_id'],
-)
-export interface FindCustomRoleRow {
-  id: string
-  organization_id: string
-  name: string
-  description: string | null
-  permissions: Schemas['CustomRole']['permissions']
-  created_by: string
-  created_at: string
-  updated_at: string
-}
-
-/**
  * A member of an organization. `is_own`: whether the user is the member, or is invited by id or by verified
  * email address. `service_account_id`: null for a person.
  * @see prisma/sql/organizations/find-organization-member.sql
@@ -237,7 +203,7 @@ export interface FindOrganizationRow {
 }
 
 /**
- * What stands against adding a user or an email address: another membership or invitation.
+ * The membership or invitation that already exists for a user or an email address.
  * @see prisma/sql/organizations/find-other-member.sql
  */
 export const findOtherMember = optional<{ organization_id: string; user_id: string | null; email: string | null }, FindOtherMemberRow>(
@@ -367,33 +333,6 @@ ON CONFLICT (project_id, user_id) DO UPDATE SET organization_role = excluded.org
 )
 
 /**
- * Inserts a custom role.
- * @see prisma/sql/organizations/insert-custom-role.sql
- */
-export const insertCustomRole = one<{ id: string; organization_id: string; name: string; description: string | null; projects: 'owner' | 'admin' | 'editor' | 'viewer'; storage: 'owner' | 'admin' | 'editor' | 'viewer' | null; ai: 'owner' | 'admin' | 'editor' | 'viewer' | null; payments: 'owner' | 'admin' | 'editor' | 'viewer' | null; created_by: string; created_at: Date | string }, InsertCustomRoleRow>(
-  'organizations/insert-custom-role',
-  `INSERT INTO custom_roles AS r
-  (id, organization_id, name, description, projects, storage, ai, payments, created_by, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-  $10)
-RETURNING r.id, r.organization_id, r.name, r.description,
-jsonb_build_object('projects', CASE r.projects WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'storage', CASE r.storage WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'ai', CASE r.ai WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END,
-  'payments', CASE r.payments WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END) AS permissions,
-r.created_by, r.created_at, r.updated_at`,
-  ['id', 'organization_id', 'name', 'description', 'projects', 'storage', 'ai', 'payments', 'created_by', 'created_at'],
-)
-export interface InsertCustomRoleRow {
-  id: string
-  organization_id: string
-  name: string
-  description: string | null
-  permissions: Schemas['CustomRole']['permissions']
-  created_by: string
-  created_at: string
-  updated_at: string
-}
-
-/**
  * Inserts a member, or an invitation.
  * @see prisma/sql/organizations/insert-organization-member.sql
  */
@@ -518,47 +457,6 @@ export const leaveProjectsOfOrganization = none<{ organization_id: string; user_
 WHERE p.id = m.project_id AND p.organization_id = $1 AND m.user_id = $2`,
   ['organization_id', 'user_id'],
 )
-
-/**
- * The custom roles of an organization.
- * @see prisma/sql/organizations/list-custom-roles.sql
- */
-export const listCustomRoles = page<{ organization_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at' | 'updated_at' | 'name', ListCustomRolesRow>(
-  'organizations/list-custom-roles',
-  {
-    select: `SELECT r.id, r.organization_id, r.name, r.description,
-jsonb_build_object('projects', CASE r.projects WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'storage', CASE r.storage WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'ai', CASE r.ai WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END,
-  'payments', CASE r.payments WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END) AS permissions,
-r.created_by, r.created_at, r.updated_at
-FROM custom_roles r
-WHERE r.organization_id = $1`,
-    names: ['organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
-    filters: {
-      created_after: { sql: `r.created_at >= $2`, searches: true },
-      created_before: { sql: `r.created_at < $3`, searches: true },
-      updated_after: { sql: `r.updated_at >= $4`, searches: true },
-      updated_before: { sql: `r.updated_at < $5`, searches: true },
-    },
-    sorts: {
-      created_at: `r.created_at`,
-      updated_at: `r.updated_at`,
-      name: `lower(r.name)`,
-    },
-    id: `r.id`,
-    totals: {
-    },
-  },
-)
-export interface ListCustomRolesRow {
-  id: string
-  organization_id: string
-  name: string
-  description: string | null
-  permissions: Schemas['CustomRole']['permissions']
-  created_by: string
-  created_at: string
-  updated_at: string
-}
 
 /**
  * The members of an organization; with `:invited` the invitations to it, too.
@@ -952,32 +850,6 @@ FROM (
 WHERE p.organization_id = $1 AND p.owner_id = $2`,
   ['organization_id', 'user_id'],
 )
-
-/**
- * Updates a custom role of a locked organization.
- * @see prisma/sql/organizations/update-custom-role.sql
- */
-export const updateCustomRole = one<{ name: string; description: string | null; projects: 'owner' | 'admin' | 'editor' | 'viewer'; storage: 'owner' | 'admin' | 'editor' | 'viewer' | null; ai: 'owner' | 'admin' | 'editor' | 'viewer' | null; payments: 'owner' | 'admin' | 'editor' | 'viewer' | null; id: string }, UpdateCustomRoleRow>(
-  'organizations/update-custom-role',
-  `UPDATE custom_roles r SET name = $1, description = $2, projects = $3,
-  storage = $4, ai = $5, payments = $6
-WHERE r.id = $7
-RETURNING r.id, r.organization_id, r.name, r.description,
-jsonb_build_object('projects', CASE r.projects WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'storage', CASE r.storage WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END, 'ai', CASE r.ai WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END,
-  'payments', CASE r.payments WHEN 'viewer' THEN 'read' WHEN 'editor' THEN 'write' WHEN 'admin' THEN 'admin' ELSE 'none' END) AS permissions,
-r.created_by, r.created_at, r.updated_at`,
-  ['name', 'description', 'projects', 'storage', 'ai', 'payments', 'id'],
-)
-export interface UpdateCustomRoleRow {
-  id: string
-  organization_id: string
-  name: string
-  description: string | null
-  permissions: Schemas['CustomRole']['permissions']
-  created_by: string
-  created_at: string
-  updated_at: string
-}
 
 /**
  * Sets the role of a member. An invitation is from then on that of the user who set it.

@@ -396,53 +396,6 @@ export interface FindPendingRefundRow {
 }
 
 /**
- * A price.
- * @see prisma/sql/payments/find-price.sql
- */
-export const findPrice = optional<{ id: string }, FindPriceRow>(
-  'payments/find-price',
-  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE p.id = $1`,
-  ['id'],
-)
-export interface FindPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * A product.
- * @see prisma/sql/payments/find-product.sql
- */
-export const findProduct = optional<{ id: string }, FindProductRow>(
-  'payments/find-product',
-  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE p.id = $1`,
-  ['id'],
-)
-export interface FindProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * The status of a refund, or of a payment that is refunded because it was late.
  * @see prisma/sql/payments/find-refund-status.sql
  */
@@ -627,7 +580,7 @@ export interface InsertGatewayEventRow {
 export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
   'payments/insert-order',
   `WITH o AS (
-  INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
     period, metadata, created_at, updated_at)
   VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6,
     $7, $8, $9, $10, $10)
@@ -686,58 +639,6 @@ export interface InsertPaymentRow {
 }
 
 /**
- * Inserts a price: recurring with an interval, else one-time.
- * @see prisma/sql/payments/insert-price.sql
- */
-export const insertPrice = one<{ id: string; product_id: string; unit_amount: number; currency: string; interval: 'day' | 'week' | 'month' | 'year' | null; interval_count: number | null; metadata: object | string; created_at: Date | string }, InsertPriceRow>(
-  'payments/insert-price',
-  `WITH p AS (
-  INSERT INTO prices (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-  RETURNING *
-)
-SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at FROM p`,
-  ['id', 'product_id', 'unit_amount', 'currency', 'interval', 'interval_count', 'metadata', 'created_at'],
-)
-export interface InsertPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * Inserts a product.
- * @see prisma/sql/payments/insert-product.sql
- */
-export const insertProduct = one<{ id: string; name: string; description: string | null; metadata: object | string; created_at: Date | string }, InsertProductRow>(
-  'payments/insert-product',
-  `WITH p AS (
-  INSERT INTO products (id, name, description, metadata, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $5) RETURNING *
-)
-SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at FROM p`,
-  ['id', 'name', 'description', 'metadata', 'created_at'],
-)
-export interface InsertProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * Inserts a pending refund of an order, for the owner and the project of the order.
  * @see prisma/sql/payments/insert-refund.sql
  */
@@ -757,7 +658,7 @@ FROM orders o WHERE o.id = $8`,
  */
 export const insertSubscription = none<{ id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; gateway: string; metadata: object | string; created_at: Date | string }>(
   'payments/insert-subscription',
-  `INSERT INTO subscriptions (id, project_id, owner_id, space_id, price_id, quantity, gateway, metadata,
+  `INSERT INTO subscriptions (id, project_id, owner_id, workspace_id, price_id, quantity, gateway, metadata,
   created_at)
 VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
   $7, $8)`,
@@ -768,16 +669,16 @@ VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
  * Refunds. Without a filter: all refunds, for operators.
  * @see prisma/sql/payments/list-all-refunds.sql
  */
-export const listAllRefunds = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
+export const listAllRefunds = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
   'payments/list-all-refunds',
   {
     select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
 r.created_at, r.updated_at
 FROM refunds r
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
-      space_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
+      workspace_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
       organization_id: { sql: `r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `r.owner_id = $3` },
       created_after: { sql: `r.id >= id_at('ref', $4)`, searches: true },
@@ -818,7 +719,7 @@ export interface ListAllRefundsRow {
  * Checkout sessions. Without a filter: all sessions, for operators.
  * @see prisma/sql/payments/list-checkouts.sql
  */
-export const listCheckouts = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
     select: `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
@@ -827,9 +728,9 @@ c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.canc
 c.metadata, c.created_at, c.updated_at, c.project_id
 FROM checkouts c
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
-      space_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
+      workspace_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
       organization_id: { sql: `c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `c.owner_id = $3` },
       created_after: { sql: `c.id >= id_at('chk', $4)`, searches: true },
@@ -876,7 +777,7 @@ export interface ListCheckoutsRow {
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
     select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
@@ -887,9 +788,9 @@ o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency
 o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
-      space_id: { sql: `o.space_id = $1` },
+      workspace_id: { sql: `o.workspace_id = $1` },
       organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `o.owner_id = $3` },
       created_after: { sql: `o.id >= id_at('ord', $4)`, searches: true },
@@ -947,92 +848,6 @@ export interface ListPendingOrdersRow {
 }
 
 /**
- * The prices.
- * @see prisma/sql/payments/list-prices.sql
- */
-export const listPrices = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; product_id: string; currency: string; active: boolean }, 'created_at' | 'unit_amount' | 'updated_at', ListPricesRow>(
-  'payments/list-prices',
-  {
-    select: `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'product_id', 'currency', 'active'],
-    filters: {
-      created_after: { sql: `p.id >= id_at('prc', $1)`, searches: true },
-      created_before: { sql: `p.id < id_at('prc', $2)`, searches: true },
-      updated_after: { sql: `p.updated_at >= $3`, searches: true },
-      updated_before: { sql: `p.updated_at < $4`, searches: true },
-      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $5::jsonb`, searches: true },
-      product_id: { sql: `p.product_id = $6` },
-      currency: { sql: `p.currency = $7` },
-      active: { sql: `p.active = $8` },
-    },
-    sorts: {
-      created_at: `p.id`,
-      unit_amount: `p.unit_amount`,
-      updated_at: `p.updated_at`,
-    },
-    id: `p.id`,
-    totals: {
-    },
-  },
-)
-export interface ListPricesRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * The products. `q` is a LIKE pattern for their names.
- * @see prisma/sql/payments/list-products.sql
- */
-export const listProducts = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; q: string }, 'created_at' | 'name' | 'updated_at', ListProductsRow>(
-  'payments/list-products',
-  {
-    select: `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'q'],
-    filters: {
-      created_after: { sql: `p.id >= id_at('prod', $1)`, searches: true },
-      created_before: { sql: `p.id < id_at('prod', $2)`, searches: true },
-      updated_after: { sql: `p.updated_at >= $3`, searches: true },
-      updated_before: { sql: `p.updated_at < $4`, searches: true },
-      metadata: { sql: `p.metadata <> '{}' AND p.metadata @> $5::jsonb`, searches: true },
-      active: { sql: `p.active = $6` },
-      q: { sql: `lower(p.name) LIKE lower($7)`, searches: true },
-    },
-    sorts: {
-      created_at: `p.id`,
-      name: `lower(p.name)`,
-      updated_at: `p.updated_at`,
-    },
-    id: `p.id`,
-    totals: {
-    },
-  },
-)
-export interface ListProductsRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
  * The refunds of an order.
  * @see prisma/sql/payments/list-refunds.sql
  */
@@ -1080,7 +895,7 @@ export interface ListRefundsRow {
  * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { space_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
     select: `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1088,9 +903,9 @@ s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.end
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
-    names: ['space_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
-      space_id: { sql: `s.space_id = $1` },
+      workspace_id: { sql: `s.workspace_id = $1` },
       organization_id: { sql: `s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `s.owner_id = $3` },
       created_after: { sql: `s.id >= id_at('sub', $4)`, searches: true },
@@ -1128,46 +943,6 @@ export interface ListSubscriptionsRow {
   created_at: string
   updated_at: string
   project_id: string | null
-}
-
-/**
- * `find-checkout` that locks the session against other writers.
- * @see prisma/sql/payments/lock-checkout.sql
- */
-export const lockCheckout = optional<{ id: string }, LockCheckoutRow>(
-  'payments/lock-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
-CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
-c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
-FROM checkouts c
-WHERE c.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockCheckoutRow {
-  id: string
-  user_id: string
-  url: string
-  mode: 'payment' | 'subscription'
-  status: 'open' | 'complete' | 'expired'
-  payment_status: 'paid' | 'unpaid'
-  order_id: string
-  subscription_id: string | null
-  total_amount: number
-  currency: Schemas['Currency']
-  success_url: string
-  cancel_url: string
-  expires_at: string
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-  owns_order: boolean
-  gateway: string
-  gateway_reference: string | null
-  gateway_url: string | null
-  project_id: string | null
-  owner_id: string
 }
 
 /**
@@ -1245,55 +1020,6 @@ export interface LockOrderRow {
   updated_at: string
   project_id: string | null
   owner_id: string
-}
-
-/**
- * `find-price` that locks the price against other writers.
- * @see prisma/sql/payments/lock-price.sql
- */
-export const lockPrice = optional<{ id: string }, LockPriceRow>(
-  'payments/lock-price',
-  `SELECT p.id, p.product_id, p.unit_amount, p.currency,
-CASE WHEN p.interval IS NOT NULL
-  THEN jsonb_build_object('interval', p.interval, 'interval_count', p.interval_count) END AS recurring,
-p.active, p.metadata, p.created_at, p.updated_at
-FROM prices p
-WHERE p.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockPriceRow {
-  id: string
-  product_id: string
-  unit_amount: number
-  currency: Schemas['Currency']
-  recurring: Schemas['Recurring'] | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
-}
-
-/**
- * `find-product` that locks the product against other writers.
- * @see prisma/sql/payments/lock-product.sql
- */
-export const lockProduct = optional<{ id: string }, LockProductRow>(
-  'payments/lock-product',
-  `SELECT p.id, p.name, p.description, p.active, p.metadata, p.created_at, p.updated_at
-FROM products p
-WHERE p.id = $1
-FOR NO KEY UPDATE`,
-  ['id'],
-)
-export interface LockProductRow {
-  id: string
-  name: string
-  description: string | null
-  active: boolean
-  metadata: Record<string, string>
-  created_at: string
-  updated_at: string
 }
 
 /**

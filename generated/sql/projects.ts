@@ -36,8 +36,7 @@ export const changeOrganization = one<{ organization_id: string | null; owner_id
   `UPDATE projects p SET organization_id = $1, owner_id = $2, version = p.version + 1,
   updated_at = $3
 WHERE p.id = $4 AND set_config('platform.transfer', 'on', true) = 'on'
-RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+RETURNING p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
   ['organization_id', 'owner_id', 'updated_at', 'id'],
 )
@@ -45,13 +44,13 @@ export interface ChangeOrganizationRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string
@@ -66,7 +65,7 @@ export interface ChangeOrganizationRow {
 export const deleteFiles = one<{ project_id: string; limit: number }, DeleteFilesRow>(
   'projects/delete-files',
   `WITH deleted AS (
-  DELETE FROM files WHERE id = ANY(ARRAY(SELECT id FROM files WHERE space_id = $1 LIMIT $2))
+  DELETE FROM files WHERE id = ANY(ARRAY(SELECT id FROM files WHERE workspace_id = $1 LIMIT $2))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -92,7 +91,7 @@ export const deleteProject = none<{ id: string }>(
  */
 export const deleteStorageUsage = none<{ project_id: string }>(
   'projects/delete-storage-usage',
-  `DELETE FROM storage_usage WHERE space_id = $1`,
+  `DELETE FROM storage_usage WHERE workspace_id = $1`,
   ['project_id'],
 )
 
@@ -253,8 +252,7 @@ export interface FindPendingInvitationRow {
  */
 export const findProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, FindProjectRow>(
   'projects/find-project',
-  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+  `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at,
   role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
@@ -266,13 +264,13 @@ export interface FindProjectRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string
@@ -326,34 +324,31 @@ export interface InsertInvitationRow {
  * returned, so `member_count` is 0.
  * @see prisma/sql/projects/insert-project.sql
  */
-export const insertProject = one<{ id: string; name: string; description: string | null; category: string | null; owner_id: string; organization_id: string | null; tags: readonly string[]; metadata: object | string; created_at: Date | string; member_id: string }, InsertProjectRow>(
+export const insertProject = one<{ id: string; name: string; description?: string | null; category?: string | null; tags: readonly string[]; metadata: object | string; owner_id: string; organization_id: string | null; created_at: Date | string; member_id: string }, InsertProjectRow>(
   'projects/insert-project',
   `WITH p AS (
-  INSERT INTO projects (id, name, description, category, owner_id, organization_id, tags, metadata,
-    created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $9)
+  INSERT INTO projects (id, name, description, category, tags, metadata, owner_id, organization_id, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
   RETURNING *
 ), m AS (
   INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
   SELECT $10, p.id, p.owner_id, 'owner', 'owner', $9 FROM p
 )
-SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
-  ['id', 'name', 'description', 'category', 'owner_id', 'organization_id', 'tags', 'metadata', 'created_at', 'member_id'],
+  ['id', 'name', 'description', 'category', 'tags', 'metadata', 'owner_id', 'organization_id', 'created_at', 'member_id'],
 )
 export interface InsertProjectRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string
@@ -611,8 +606,7 @@ export interface ListMyInvitationsRow {
 export const listProjects = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived' | 'deleted')[]; project_ids: readonly string[]; organization_id: string; category: string; tag: string; pattern: string }, 'created_at' | 'updated_at' | 'name', ListProjectsRow>(
   'projects/list-projects',
   {
-    select: `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+    select: `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id || ''
 WHERE m.user_id = $1`,
@@ -646,13 +640,13 @@ export interface ListProjectsRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string
@@ -680,8 +674,7 @@ export interface LockExpiredProjectRow {
  */
 export const lockProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, LockProjectRow>(
   'projects/lock-project',
-  `SELECT p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+  `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at,
   role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
@@ -694,13 +687,13 @@ export interface LockProjectRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string
@@ -782,7 +775,7 @@ export interface RenewInvitationRow {
 }
 
 /**
- * Makes the longest-standing owner of a project its main owner, if that is no owner any more.
+ * Makes the longest-standing owner of a project its main owner, if the main owner is no longer an owner.
  * @see prisma/sql/projects/repair-owner.sql
  */
 export const repairOwner = none<{ id: string }>(
@@ -848,12 +841,10 @@ export interface UpdateInvitationRow {
  */
 export const updateProject = one<{ name: string; description: string | null; category: string | null; tags: readonly string[]; metadata: object | string; status: 'active' | 'archived' | 'deleted'; archived_at: Date | string | null; deleted_at: Date | string | null; updated_at: Date | string; id: string }, UpdateProjectRow>(
   'projects/update-project',
-  `UPDATE projects p SET name = $1, description = $2, category = $3, tags = $4,
-  metadata = $5, status = $6, archived_at = $7, deleted_at = $8,
-  version = p.version + 1, updated_at = $9
+  `UPDATE projects p SET name = $1, description = $2, category = $3, tags = $4, metadata = $5, status = $6, archived_at = $7,
+  deleted_at = $8, version = p.version + 1, updated_at = $9
 WHERE p.id = $10
-RETURNING p.id, p.name, p.description, p.status, p.category, p.owner_id, p.organization_id, p.tags,
-p.member_count, p.metadata, p.version,
+RETURNING p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
 p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
   ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'updated_at', 'id'],
 )
@@ -861,13 +852,13 @@ export interface UpdateProjectRow {
   id: string
   name: string
   description: string | null
-  status: 'active' | 'archived' | 'deleted'
   category: string | null
+  tags: string[]
+  metadata: Record<string, string>
+  status: 'active' | 'archived' | 'deleted'
   owner_id: string
   organization_id: string | null
-  tags: string[]
   member_count: number
-  metadata: Record<string, string>
   version: number
   created_at: string
   updated_at: string

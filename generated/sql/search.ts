@@ -255,7 +255,7 @@ export interface ReadChunkTextsRow {
  */
 export const readPassages = many<{ chunk_ids: readonly string[]; scores: readonly number[]; user_id: string; project_ids: readonly string[] | null; limit: number }, ReadPassagesRow>(
   'search/read-passages',
-  `SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index,
+  `SELECT c.id AS chunk_id, c.document_id, k.workspace_id, d.file_id, d.name, c.heading, c.page, c.start_index,
   c.end_index, c.text, r.score AS "score", d.metadata, d.revision, d.content_type
 FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS r (id, score, place)
   JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -270,7 +270,7 @@ WHERE CASE WHEN k.project_id IS NULL THEN k.owner_id = $3 AND $4::text[] IS NULL
 export interface ReadPassagesRow {
   chunk_id: string
   document_id: string
-  space_id: string
+  workspace_id: string
   file_id: string | null
   name: string
   heading: string | null

@@ -47,8 +47,8 @@ export const beginSweep = none<{ sweep_id: string }>(
 )
 
 /**
- * What the database knows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are
- * counted by `count-blobs-by-shard` if they are from before the time.
+ * The rows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are counted by
+ * `count-blobs-by-shard` if they are from before the time.
  * @see prisma/sql/storage/compare-blobs.sql
  */
 export const compareBlobs = many<{ before: Date | string; keys: readonly string[] }, CompareBlobsRow>(
@@ -175,7 +175,7 @@ export const deleteFilesOfDeletedUsers = one<{ limit: number }, DeleteFilesOfDel
   'storage/delete-files-of-deleted-users',
   `WITH deleted AS (
   DELETE FROM files WHERE id = ANY(ARRAY(
-    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
+    SELECT f.id FROM users u JOIN files f ON f.workspace_id = u.id
     WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id)
     LIMIT $1))
   RETURNING 1
@@ -211,11 +211,11 @@ export const deleteUploads = none<{ ids: readonly string[] }>(
  * Ends a reservation when its file is inserted: `lock-storage`, without the reservation or upload `id`.
  * @see prisma/sql/storage/end-reservation-and-lock-storage.sql
  */
-export const endReservationAndLockStorage = one<{ id: string | null; space_id: string }, EndReservationAndLockStorageRow>(
+export const endReservationAndLockStorage = one<{ id: string | null; workspace_id: string }, EndReservationAndLockStorageRow>(
   'storage/end-reservation-and-lock-storage',
   `WITH ended AS (DELETE FROM storage_reservations WHERE id = $1)
 SELECT taken AS "taken", used AS "used" FROM lock_storage($2, $1)`,
-  ['id', 'space_id'],
+  ['id', 'workspace_id'],
 )
 export interface EndReservationAndLockStorageRow {
   taken: number
@@ -459,7 +459,7 @@ export interface InsertAvatarRow {
 export const insertFile = one<{ id: string; project_id: string | null; owner_id: string; name: string; path: string; content_type: string; declared_content_type: string | null; bytes: number; sha256: string; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; expires_at: Date | string | null; blob_key: string; created_at: Date | string }, InsertFileRow>(
   'storage/insert-file',
   `WITH f AS (
-  INSERT INTO files (id, project_id, owner_id, space_id, name, path, content_type, declared_content_type,
+  INSERT INTO files (id, project_id, owner_id, workspace_id, name, path, content_type, declared_content_type,
     bytes, sha256, visibility, metadata, tags, expires_at, blob_key, created_at, updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $10, $11, $12, $13, $14,
@@ -535,7 +535,7 @@ export interface InsertLinkRow {
 export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
   'storage/insert-upload',
   `WITH u AS (
-  INSERT INTO uploads (id, project_id, user_id, space_id, name, path, declared_content_type, visibility,
+  INSERT INTO uploads (id, project_id, user_id, workspace_id, name, path, declared_content_type, visibility,
     metadata, tags, file_expires_at, sha256, raw_metadata, length, created_at, expires_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5,
     $6, $7, $8, $9, $10, $11, $12,
@@ -629,15 +629,15 @@ export interface ListFileBlobsRow {
  * minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{ space_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE f.space_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['space_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern'],
+WHERE f.workspace_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern'],
     filters: {
       created_after: { sql: `f.id >= id_at('file', $2)`, searches: true },
       created_before: { sql: `f.id < id_at('file', $3)`, searches: true },
@@ -658,8 +658,8 @@ WHERE f.space_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
     },
     id: `f.id`,
     totals: {
-      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE space_id = $1), 0)
-  - (SELECT count(*) FROM files f WHERE f.space_id = $1 AND f.expires_at <= now()) AS total`,
+      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = $1), 0)
+  - (SELECT count(*) FROM files f WHERE f.workspace_id = $1 AND f.expires_at <= now()) AS total`,
     },
   },
 )
@@ -763,7 +763,7 @@ export interface ListRemovableBlobsRow {
 }
 
 /**
- * Those of the keys of multipart uploads in S3 that no unfinished upload uses.
+ * The keys of multipart uploads in S3 that no unfinished upload uses.
  * @see prisma/sql/storage/list-unused-multiparts.sql
  */
 export const listUnusedMultiparts = many<{ keys: readonly string[] }, ListUnusedMultipartsRow>(
@@ -777,7 +777,7 @@ export interface ListUnusedMultipartsRow {
 }
 
 /**
- * Those of the partial files and tails that no unfinished upload uses. Their names begin
+ * The partial files and tails that no unfinished upload uses. Their names begin
  * with the id of their upload.
  * @see prisma/sql/storage/list-unused-partial-files.sql
  */
@@ -917,10 +917,10 @@ export interface LockFileRow {
  * not count.
  * @see prisma/sql/storage/lock-storage.sql
  */
-export const lockStorage = one<{ space_id: string; besides: string | null }, LockStorageRow>(
+export const lockStorage = one<{ workspace_id: string; besides: string | null }, LockStorageRow>(
   'storage/lock-storage',
   `SELECT taken AS "taken", used AS "used" FROM lock_storage($1, $2)`,
-  ['space_id', 'besides'],
+  ['workspace_id', 'besides'],
 )
 export interface LockStorageRow {
   taken: number
@@ -1105,12 +1105,12 @@ export interface ReadLinkStatusRow {
  * The storage usage of a workspace. `reserved`: the bytes of unfinished uploads and of uploads in progress.
  * @see prisma/sql/storage/read-usage.sql
  */
-export const readUsage = one<{ space_id: string }, ReadUsageRow>(
+export const readUsage = one<{ workspace_id: string }, ReadUsageRow>(
   'storage/read-usage',
   `SELECT coalesce(f.files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
   u.used - coalesce(f.bytes, 0) AS "reserved"
-FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.space_id = $1`,
-  ['space_id'],
+FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = $1`,
+  ['workspace_id'],
 )
 export interface ReadUsageRow {
   files: number
@@ -1196,10 +1196,10 @@ export interface RequestLeaseRow {
  * Adds to a reservation, or begins it: at most `most_bytes`, null when fewer than `least_bytes` are left.
  * @see prisma/sql/storage/reserve-storage.sql
  */
-export const reserveStorage = one<{ id: string; space_id: string; least_bytes: number; most_bytes: number; quota: number; seconds: number }, ReserveStorageRow>(
+export const reserveStorage = one<{ id: string; workspace_id: string; least_bytes: number; most_bytes: number; quota: number; seconds: number }, ReserveStorageRow>(
   'storage/reserve-storage',
   `SELECT reserve_storage($1, $2, $3, $4, $5, $6) AS "bytes"`,
-  ['id', 'space_id', 'least_bytes', 'most_bytes', 'quota', 'seconds'],
+  ['id', 'workspace_id', 'least_bytes', 'most_bytes', 'quota', 'seconds'],
 )
 export interface ReserveStorageRow {
   bytes: number | null

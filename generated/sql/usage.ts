@@ -108,7 +108,7 @@ export interface ListRequestsRow {
 }
 
 /**
- * What a user used on each of the last days, with today.
+ * The usage of a user on each of the last days, including today.
  * @see prisma/sql/usage/read-usage.sql
  */
 export const readUsage = many<{ user_id: string; days: number }, ReadUsageRow>(
@@ -116,7 +116,7 @@ export const readUsage = many<{ user_id: string; days: number }, ReadUsageRow>(
   `SELECT d.day::date::text AS "day", coalesce(u.requests, 0) AS requests, coalesce(u.errors, 0) AS errors,
   coalesce(u.downloaded_bytes, 0) AS downloaded_bytes,
   CASE WHEN d.day = (now() AT TIME ZONE 'UTC')::date
-    THEN coalesce((SELECT bytes FROM storage_usage WHERE space_id = $1), 0)
+    THEN coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = $1), 0)
     ELSE coalesce((
       SELECT storage_bytes FROM usage_days WHERE user_id = $1 AND day <= d.day ORDER BY day DESC LIMIT 1
     ), 0)
@@ -151,7 +151,7 @@ export interface ReadUsageRow {
 export const writeRequests = none<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[] }>(
   'usage/write-requests',
   `WITH living AS MATERIALIZED (
-  SELECT id, (SELECT bytes FROM storage_usage WHERE space_id = users.id) AS storage_bytes
+  SELECT id, (SELECT bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
   FROM users WHERE id = ANY($1) AND status <> 'deleted'
   ORDER BY id FOR KEY SHARE
 ), written AS (

@@ -512,7 +512,7 @@ export interface OwnersOfKeysRow {
 }
 
 /**
- * What a user or an organization has of each limited resource.
+ * How much of each quota a user or an organization has used.
  * @see prisma/sql/users/read-quotas.sql
  */
 export const readQuotas = one<{ account_id: string }, ReadQuotasRow>(
@@ -547,7 +547,7 @@ export interface ReadSettingsRow {
 }
 
 /**
- * What a user has and uses of what is limited, apart from what servers count in memory.
+ * The quotas and limits that a user has used, without those that servers count in memory.
  * @see prisma/sql/users/read-use.sql
  */
 export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number }, ReadUseRow>(

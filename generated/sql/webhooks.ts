@@ -94,7 +94,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -164,7 +164,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event
+  'actor', e.actor, 'data', e.data) AS event
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -269,7 +269,7 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', '{"service_account_id": null}' || e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
+  'actor', e.actor, 'data', e.data) AS event, w.user_id, w.deleted_at, w.scopes AS "scopes", w.project_ids,
   w.all_projects
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
@@ -342,26 +342,25 @@ export interface LockFailedDeliveriesRow {
 
 /**
  * Makes a pending delivery due now, at the start of the retry schedule, with its job in the queue. `moved`:
- * it waited for a later time. `running`: an attempt is in flight. If neither is true, it is due already. Only
- * the job of a retry has the same time as its delivery.
+ * it waited for a later time. `running`: an attempt is in flight; its time-out ends within a minute. If
+ * neither is true, it is due already. Only the job of a retry has the same time as its delivery.
  * @see prisma/sql/webhooks/make-delivery-due.sql
  */
 export const makeDeliveryDue = one<{ next_attempt_at: Date | string; id: string }, MakeDeliveryDueRow>(
   'webhooks/make-delivery-due',
   `WITH job AS (
-  UPDATE pgboss.job SET start_after = now()
-  WHERE name = 'webhook-deliveries' AND state < 'active' AND NOT blocked
-    AND start_after = $1 AND start_after > clock_timestamp()
-    AND data ->> 'delivery_id' = $2
+  UPDATE jobs SET due_at = now()
+  WHERE queue = 'webhook-deliveries' AND fetches = 0
+    AND due_at = $1 AND due_at > clock_timestamp() AND data ->> 'delivery_id' = $2
   RETURNING id
 ), delivery AS (
   UPDATE webhook_deliveries SET tries = 0, next_attempt_at = now()
   WHERE id = $2 AND EXISTS (SELECT FROM job)
 )
 SELECT EXISTS (SELECT FROM job) AS "moved", EXISTS (
-  SELECT FROM pgboss.job
-  WHERE name = 'webhook-deliveries' AND state = 'active' AND group_id IS NOT NULL
-    AND data ->> 'delivery_id' = $2
+  SELECT FROM jobs
+  WHERE queue = 'webhook-deliveries' AND fetches > 0
+    AND due_at > now() AND due_at < now() + interval '1 minute' AND data ->> 'delivery_id' = $2
 ) AS "running"`,
   ['next_attempt_at', 'id'],
 )
@@ -395,7 +394,7 @@ AND (
 )
 )) AS "allowed",
   e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,
-CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, '{"service_account_id": null}' || e.actor AS actor, e.data
+CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data
 FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
 JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
@@ -432,14 +431,13 @@ export interface ReadDueDeliveriesRow {
  * are often old, and it would read the whole table.
  * @see prisma/sql/webhooks/record-successes.sql
  */
-export const recordSuccesses = none<{ job_ids: readonly string[]; retry_counts: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(
+export const recordSuccesses = none<{ job_ids: readonly string[]; fetches: readonly number[]; ids: readonly string[]; endpoint_ids: readonly string[]; attempts: readonly (object | string)[]; requests: readonly (object | string)[] }>(
   'webhooks/record-successes',
   `WITH own AS (
-  DELETE FROM pgboss.job j USING unnest($1::uuid[], $2::int[], $3::text[],
+  DELETE FROM jobs j USING unnest($1::uuid[], $2::int[], $3::text[],
     $4::text[], $5::jsonb[], $6::jsonb[])
-    AS o (job_id, retry_count, id, endpoint_id, attempt, request)
-  WHERE j.name = 'webhook-deliveries' AND j.id = ANY(ARRAY(SELECT unnest($1::uuid[])))
-    AND j.id = o.job_id AND j.state = 'active' AND j.retry_count = o.retry_count
+    AS o (job_id, fetches, id, endpoint_id, attempt, request)
+  WHERE j.id = ANY(ARRAY(SELECT unnest($1::uuid[]))) AND j.id = o.job_id AND j.fetches = o.fetches
   RETURNING o.id, o.endpoint_id, o.attempt, o.request
 ), recovered AS (
   SELECT w.id FROM webhook_endpoints w
@@ -456,7 +454,7 @@ UPDATE webhook_deliveries d SET
   request = own.request,
   next_attempt_at = NULL
 FROM own WHERE d.id = ANY(ARRAY(SELECT id FROM own)) AND d.id = own.id`,
-  ['job_ids', 'retry_counts', 'ids', 'endpoint_ids', 'attempts', 'requests'],
+  ['job_ids', 'fetches', 'ids', 'endpoint_ids', 'attempts', 'requests'],
 )
 
 /**

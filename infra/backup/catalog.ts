@@ -1,4 +1,4 @@
-// What a backup reads from PostgreSQL's catalogue, in the schema `public`: tables, sequences, foreign keys.
+// Reads PostgreSQL's catalogue for a backup: tables, sequences and foreign keys of the schema `public`.
 import type pg from 'pg'
 
 export interface Table {

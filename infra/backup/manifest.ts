@@ -24,8 +24,8 @@ export interface Manifest {
   migrations: string[]
   sequences: SequenceValue[]
   tables: TableFile[]
-  /** The jobs that were not done. */
-  jobs: RowFile & { file: string }
+  /** The jobs of a backup before the baseline. Later they are a table. */
+  jobs?: RowFile & { file: string }
   /** The list of blobs: key, bytes, SHA-256. */
   blobs: RowFile & { file: string; total_bytes: number }
   /** Blobs that the file store had lost already. */

@@ -44,15 +44,6 @@ export class RowDigest extends Transform {
   }
 }
 
-/** The counts of all rows of several files. */
-export function addCounts(files: RowCounts[]): RowCounts {
-  const sum = new Uint32Array(4)
-  for (const { digest } of files)
-    for (let lane = 0; lane < 4; lane++) sum[lane] += parseInt(digest.slice(lane * 8, lane * 8 + 8), 16)
-  const total = (of: (file: RowCounts) => number): number => files.reduce((sum, file) => sum + of(file), 0)
-  return { rows: total(({ rows }) => rows), bytes: total(({ bytes }) => bytes), digest: hexOf(sum) }
-}
-
 function hexOf(sum: Uint32Array): string {
   return [...sum].map((lane) => lane.toString(16).padStart(8, '0')).join('')
 }

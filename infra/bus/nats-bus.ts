@@ -155,7 +155,7 @@ export class NatsBus implements Bus {
     if (this.#hears === hears) return
     this.#hears = hears
     if (hears) {
-      // What the fallback has not delivered yet is lost, so subscribers begin again.
+      // Notifications that the fallback has not delivered yet are lost, so subscribers begin again.
       if (this.#fallback !== null) this.#setListening(false)
       this.#setListening(true)
       return void this.#endFallback()

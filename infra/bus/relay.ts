@@ -8,7 +8,7 @@ import type { NatsConnection, Subscription } from '@nats-io/transport-node'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Listener } from '../database/notifications.ts'
 
-/** What the relay sends: a notification, or a heartbeat with the ids of the processes that it knows. */
+/** A message of the relay: a notification, or a heartbeat with the ids of the processes that it knows. */
 export interface Relayed {
   epoch: number
   number: number
@@ -76,7 +76,7 @@ export class Relay {
     await this.#listener.close()
   }
 
-  /** What PostgreSQL sent while the listener was disconnected is lost: a new epoch says so. */
+  /** A new epoch means that notifications may be lost, because the listener was disconnected. */
   #begin(listening: boolean): void {
     if (!listening) return
     this.#epoch++

@@ -9,9 +9,9 @@ import { hostsOf, HostsError, withTarget, type Target } from '../database/hosts.
 export class ConfigError extends Error {}
 
 interface Documentation {
-  /** What operators read in .env.example and docs/configuration.md. Line breaks count as spaces. */
+  /** The text in .env.example and docs/configuration.md. Line breaks count as spaces. */
   description: string
-  /** What the documentation says about a default that is not a constant. */
+  /** The documentation of a default that is not a constant. */
   defaultText?: string
   /** Shown in .env.example when there is no constant default. */
   example?: string

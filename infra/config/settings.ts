@@ -1,6 +1,6 @@
 // The table of all settings: variable, kind, default and description. It defines the type `Config` and its
 // parser; `npm run settings` writes .env.example and docs/configuration.md from it.
-import { isWellFormed, type KeyMode } from '../api-key-format.ts'
+import { isWellFormed, type KeyMode } from '../encryption/api-key-format.ts'
 import { builtinModel, readProviders } from './ai-providers.ts'
 import { readOidcProviders } from './oidc-providers.ts'
 import {
@@ -139,7 +139,7 @@ const database = {
       secret: true,
       description: `
         A streaming replica of the database, for lists and logs. Users who have just written read from the
-        database itself, and everybody does while the replica is away or late. With several hosts,
+        database itself, and all users do while the replica is away or late. With several hosts,
         connections go to one that is a standby.`,
     }),
   ),
@@ -297,7 +297,7 @@ const signIn = {
     default: 'off',
     example: 'example.com,example.org',
     description: `
-      Who can sign up: nobody (off), everybody (open), whoever has an invitation to a project (invited), or
+      Who can sign up: no one (off), everyone (open), people with an invitation to a project (invited), or
       people with an address of these domains.`,
   }),
   signInUrl: optional(
@@ -742,8 +742,8 @@ const quotas = {
 }
 
 /**
- * What a user may have, by setting. `quota` is the name in the triggers of the function `count_quota`, in
- * errors and in GET /user/limits; `what` is for people.
+ * The quotas of a user, by setting. `quota` is the name in the triggers of the function `count_quota`, in
+ * errors and in GET /user/limits; `what` is the text in messages.
  */
 export const quotaSettings = {
   ...quotas,

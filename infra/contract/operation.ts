@@ -133,7 +133,7 @@ export interface OperationInfo {
   /** The query parameters that are objects: `name[key]=value`. */
   queryObjects?: string[]
   projectAccess: { role: string; states?: string[]; operators?: boolean } | null
-  organizationAccess?: { role: string }
+  organizationAccess?: { role: string; operators?: boolean }
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }
   /** Whether it serves the content of users' files, on the origin of FILES_URL. */

@@ -6,7 +6,7 @@ import pg from 'pg'
 import utils from 'pg/lib/utils'
 import { serialize } from 'pg-protocol'
 
-/** What a batch uses of pg's connection. pg's types leave it out. */
+/** The part of pg's connection that a batch uses. pg's types leave it out. */
 interface Connection {
   stream: { write(bytes: Buffer): boolean }
   /** The texts of the statements that PostgreSQL has prepared, and of those that were sent to it. */

@@ -1,4 +1,4 @@
-// What is wrong with a connection to the database that could not be opened, in one sentence for the operator.
+// Explains in one sentence, for the operator, why a connection to the database could not be opened.
 
 /** The setting that has the address. */
 export type AddressSetting = 'DATABASE_URL' | 'DATABASE_DIRECT_URL'

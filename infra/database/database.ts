@@ -1,7 +1,7 @@
 // Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
-import type { FairSemaphore } from '../fair-semaphore.ts'
+import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 import { openConnection, type Client } from './client.ts'
 import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin } from './db.ts'
@@ -159,7 +159,7 @@ export function openDatabase({
       later: database.later,
       afterCommit: database.afterCommit,
       request,
-      ...inTurns(turns, request, {
+      ...queuedByUser(turns, request, {
         sql: database.sql,
         transaction: (work) => transactions.run(work, request),
       }),
@@ -193,8 +193,8 @@ export function openDatabase({
   return database
 }
 
-/** The statements and transactions of a request take turns with those of other requests of the user. */
-function inTurns(
+/** The statements and transactions of a request wait for those of other requests of the user. */
+function queuedByUser(
   turns: FairSemaphore,
   { actor, accountId }: RequestOrigin,
   { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,

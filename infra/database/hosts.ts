@@ -156,7 +156,7 @@ export class NoHostError extends Error {
   constructor(failures: Array<{ host: Host; error: Error }>) {
     super(failures.map(({ host, error }) => `${textOf(host)}: ${error.message || codeOf(error)}`).join('; '))
     const codes = failures.map(({ error }) => codeOf(error))
-    // A wrong password is no matter of the role, and more telling than a server that is away.
+    // A refused password is the more useful error: it does not depend on which host is the primary.
     this.code =
       codes.find((code) => code.startsWith('28')) ?? codes.find((code) => code === readOnlyState) ?? codes[0]
   }

@@ -1,5 +1,4 @@
-// What an operator wants to know of a database: its version, its clock, and the rights of the role. It
-// changes nothing.
+// Reads the version and the clock of a database and the rights of the role, for the operator. Read-only.
 import type pg from 'pg'
 import { openConnection } from './client.ts'
 
@@ -9,7 +8,7 @@ export interface DatabaseFacts {
   role: string
   /** Milliseconds by which this machine's clock is ahead of the database's. */
   clockDifference: number
-  /** What the role may not do, such as `UPDATE on users`; empty for a database without tables. */
+  /** Rights that the role lacks, such as `UPDATE on users`; empty for a database without tables. */
   missingRights: string[]
   /** Whether the role may create tables, which migrations need. */
   mayCreate: boolean
@@ -21,7 +20,7 @@ const rights = `
   SELECT c.relname AS name, p.privilege
   FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS p(privilege)
-  WHERE n.nspname IN ('public', 'pgboss') AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+  WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition
     AND NOT (c.relname = '_prisma_migrations' AND p.privilege <> 'SELECT')
     AND NOT (has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, p.privilege))
   ORDER BY 1, 2`

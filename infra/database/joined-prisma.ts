@@ -36,7 +36,7 @@ export class JoinedPrisma {
   }
 }
 
-/** What Prisma's adapter uses of a pooled connection. */
+/** The part of a pooled connection that Prisma's adapter uses. */
 function connectionOf(run: Run): pg.PoolClient {
   const connection = {
     query: async (config: Config) =>

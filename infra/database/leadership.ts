@@ -14,7 +14,7 @@ import { statement } from './statements.ts'
 
 export interface LeadershipOptions {
   database: Database
-  /** What is led: the processes with the same name elect one leader. */
+  /** The processes with the same name elect one leader. */
   name: string
   onError?: (error: Error) => void
   /** Milliseconds between two checks of the lock, the same in every process. Default 1,000. */

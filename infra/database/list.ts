@@ -143,7 +143,7 @@ function itemsOf<Row extends { id: string }>(rows: Array<Row & OwnColumns>): Row
   return items
 }
 
-/** What decides the text of the statement. */
+/** The choices that determine the text of the statement. */
 export interface Choice {
   filters: string[]
   sort: string

@@ -2,7 +2,7 @@
 // them.
 import type pg from 'pg'
 import type { PrismaClient } from '../../generated/prisma/client.js'
-import { Lazy } from '../lazy.ts'
+import { Lazy } from '../concurrency/lazy.ts'
 import { statementName } from './statements.ts'
 
 /** Secret columns. Prisma omits them from every row unless a query selects them. */

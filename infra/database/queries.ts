@@ -1,5 +1,5 @@
-// What the generated functions of generated/sql are made of: each runs one statement of prisma/sql, prepared
-// on a connection of the pool or of the transaction. `label` names the statement's file in prisma/sql.
+// The building blocks of the functions in generated/sql: each runs one statement of prisma/sql, prepared on a
+// connection of the pool or of the transaction. `label` names the statement's file in prisma/sql.
 import type { SqlClient } from './database.ts'
 import { statement, type Statement } from './statements.ts'
 

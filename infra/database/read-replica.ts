@@ -38,7 +38,7 @@ const replayedPosition = statement<Position & { replica: boolean }>(`
   SELECT database_id AS id, pg_is_in_recovery() AS replica,
     coalesce((pg_last_wal_replay_lsn() - '0/0'::pg_lsn)::float8, 0) AS position
   FROM database_identity`)
-/** Who has written, for the replicas of other processes. */
+/** Carries the ids of users who have written, for the replicas of other processes. */
 export const writesChannel = 'user_wrote'
 const notifyWrite = statement('SELECT pg_notify($1, $2)')
 
@@ -55,7 +55,7 @@ export class ReadReplica {
   readonly #pool: SqlPool
   readonly #writes = new WriteTimes()
   readonly #stop = new AbortController()
-  /** What the replica has not replayed when it was last asked, in order. */
+  /** The marks that the replica had not replayed when it was last asked, in order. */
   #marks: Mark[] = []
   /** The replica has everything that was committed before this time. */
   #upToDateAt = -Infinity

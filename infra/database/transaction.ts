@@ -7,7 +7,7 @@ import { isCommitRefused, isRetryable } from './errors.ts'
 import type { LazyPrisma } from './prisma.ts'
 import { JoinedPrisma } from './joined-prisma.ts'
 import { sqlBy, type OnRows } from './statements.ts'
-import { retry } from '../retry.ts'
+import { retry } from '../concurrency/retry.ts'
 
 export interface TransactionOptions {
   /** Maximum duration in milliseconds. Default 15,000. */
@@ -67,7 +67,7 @@ class Transaction implements Db {
   readonly effects: Effect[] = []
   readonly #client: pg.PoolClient
   readonly #options: AttemptOptions
-  /** What is sent next. */
+  /** The statements that are sent next. */
   #batch = new Batch()
   #begun = false
   #released = false

@@ -1,16 +1,8 @@
 // Encrypts the secrets that the database must give back, with AES-256-GCM, and signs tokens with HMAC-SHA256.
 // The keys are derived from SECRET_KEY. The id of a key is in each ciphertext, so that two keys can be in use
 // while one replaces the other.
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  createSecretKey,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
+import { algorithm, seal, unseal } from './aes-gcm.ts'
 
 export interface Cipher {
   /** The id of the key that encrypts. It reveals nothing about the key. */
@@ -36,10 +28,6 @@ interface Key {
   signing: KeyObject
 }
 
-const ALGORITHM = 'aes-256-gcm'
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
-
 /** @param previous keys that decrypt what they have encrypted, and encrypt nothing. */
 export function createCipher(current: string, previous: string[] = []): Cipher {
   const [key, ...others] = [current, ...previous].map(derive)
@@ -48,11 +36,12 @@ export function createCipher(current: string, previous: string[] = []): Cipher {
     keyId: key!.id,
     previousKeyIds: others.map(({ id }) => id),
     prefix,
-    encrypt: (plaintext, context) => prefix + seal(key!, plaintext, context),
+    encrypt: (plaintext, context) => prefix + seal(key!.encryption, plaintext, context).toString('base64'),
     decrypt(ciphertext, context) {
       const used = [key!, ...others].find((one) => ciphertext.startsWith(prefixOf(one)))
       if (used === undefined) throw new Error('The secret was encrypted with an unknown key.')
-      return open(used, ciphertext.slice(prefixOf(used).length), context)
+      const sealed = Buffer.from(ciphertext.slice(prefixOf(used).length), 'base64')
+      return unseal(used.encryption, sealed, context)
     },
     sign: (text, purpose) => signatureOf(key!, text, purpose),
     verify(text, purpose, signature) {
@@ -71,7 +60,7 @@ function derive(secret: string): Key {
     Buffer.from(hkdfSync('sha256', secret, '', purpose, length))
   return {
     id: bytes(6, 'key id').toString('hex'),
-    encryption: createSecretKey(bytes(32, ALGORITHM)),
+    encryption: createSecretKey(bytes(32, algorithm)),
     signing: createSecretKey(bytes(32, 'signatures')),
   }
 }
@@ -82,22 +71,4 @@ function signatureOf({ signing }: Key, text: string, purpose: string): string {
 
 function prefixOf({ id }: Key): string {
   return `enc:${id}:`
-}
-
-function seal({ encryption }: Key, plaintext: string, context: string): string {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, encryption, nonce).setAAD(Buffer.from(context))
-  const sealed = Buffer.concat([cipher.update(plaintext, 'utf8'), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64')
-}
-
-function open({ encryption }: Key, text: string, context: string): string {
-  const all = Buffer.from(text, 'base64')
-  const nonce = all.subarray(0, NONCE_BYTES)
-  const tag = all.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
-  const decipher = createDecipheriv(ALGORITHM, encryption, nonce, { authTagLength: TAG_BYTES })
-    .setAAD(Buffer.from(context))
-    .setAuthTag(tag)
-  const opened = [decipher.update(all.subarray(NONCE_BYTES + TAG_BYTES)), decipher.final()]
-  return Buffer.concat(opened).toString('utf8')
 }

@@ -6,7 +6,7 @@ export interface Field {
   label: string
   hint?: string
   value?: string
-  /** What is wrong with the value. */
+  /** The error message of the value. */
   problem?: string
   isOptional?: boolean
   maxLength?: number

@@ -1,7 +1,7 @@
 // Notifies workers of new jobs, so that they do not wait for their next poll: those of this process at once,
 // those of other processes by a notification.
 import { randomUUID } from 'node:crypto'
-import { coalesce } from '../coalesce.ts'
+import { coalesce } from '../concurrency/coalesce.ts'
 import type { Bus } from '../bus/bus.ts'
 
 export interface Additions {

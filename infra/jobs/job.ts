@@ -2,6 +2,6 @@
 export interface Job<Data> {
   id: string
   data: Data
-  /** How often the job was fetched before. Only its latest fetch can complete it. */
-  retryCount: number
+  /** How often the job was fetched, this time included. Only its latest fetch can complete it. */
+  fetches: number
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Client } from '../database/client.ts'
-import { writePrivateFile } from '../private-file.ts'
+import { writePrivateFile } from '../encryption/private-file.ts'
 import { accountFor } from './account.ts'
 import { type Address, databaseUrl, possibleAddresses, removeAddress } from './address.ts'
 import { findBinaries } from './binaries.ts'
@@ -307,9 +307,7 @@ function writeRunning(dataDir: string, address: Address): void {
 
 function readRunning(dataDir: string): RunningServer | undefined {
   try {
-    const running = JSON.parse(readFileSync(runningFile(dataDir), 'utf8')) as RunningServer
-    // Version 1.7.0 and earlier listen on loopback and write the port only.
-    return { ...running, host: running.host ?? '127.0.0.1' }
+    return JSON.parse(readFileSync(runningFile(dataDir), 'utf8')) as RunningServer
   } catch {
     return undefined
   }

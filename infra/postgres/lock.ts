@@ -35,7 +35,7 @@ export function lockFolder(folder: string): (() => void) | null {
   }
 }
 
-/** Whoever may read a file may lock it, too. */
+/** A user who may read a file may lock it, too. */
 function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600))
   if (process.platform !== 'win32') chmodSync(path, 0o600)

@@ -119,15 +119,20 @@ export async function applyMigrations(
     // Another server may have applied them while it held the lock.
     const missing = await pending(client, migrations)
     if (missing.length > 0) await prepareHistory(client)
-    for (const migration of missing) {
-      onProgress(`applying the migration ${migration.name}`)
-      await applyWhenFree(client, migration, onProgress)
-    }
+    if (missing.length > 0) onProgress(progressOf(missing))
+    for (const migration of missing) await applyWhenFree(client, migration, onProgress)
     return missing.map(({ name }) => name)
   } finally {
     // Ends the session and releases the lock.
     await client.end().catch(() => {})
   }
+}
+
+function progressOf(missing: Migration[]): string {
+  const [{ name }] = missing
+  return missing.length === 1
+    ? `applying the migration ${name}`
+    : `applying ${missing.length} migrations, from ${name} on`
 }
 
 export function readMigrations(folder = DEFAULT_FOLDER): Migration[] {
@@ -174,10 +179,17 @@ async function loadTrigrams(client: pg.Client): Promise<void> {
 }
 
 /**
- * The migrations that are not applied yet. Throws when an applied one differs from the file in the folder.
+ * The migrations that are not applied yet. Throws when an applied one differs from the file in the folder, or
+ * when the database was created by other migrations.
  */
 async function pending(client: pg.Client, migrations: Migration[]): Promise<Migration[]> {
   const applied = new Map((await readHistory(client)).map((row) => [row.migration_name, row]))
+  if (applied.size > 0 && migrations.length > 0 && !applied.has(migrations[0].name))
+    throw new MigrationError(
+      `The database has other migrations than this version: it lacks ${migrations[0].name}, the first one. ` +
+        'To bring its data along, make a backup with the version that the database belongs to ' +
+        '(`npm run backup`), and restore it with this one into an empty database (`npm run restore`).',
+    )
   return migrations.filter((migration) => {
     const row = applied.get(migration.name)
     if (row === undefined) return true

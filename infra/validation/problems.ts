@@ -1,7 +1,7 @@
 // Turns the errors of a compiled validator into problems with messages for people.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Location, Problem } from '../errors.ts'
-import { isObject } from '../objects.ts'
+import { isObject } from './strict-json.ts'
 import { TooManyProblems } from './formats.ts'
 import { fieldName, keysOf, valueAt } from './json-pointer.ts'
 

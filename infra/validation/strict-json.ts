@@ -98,3 +98,8 @@ function inspectText(text: string): 0 {
 function refuse(constraint: string, message: string): ApiError {
   return invalidField('body', constraint, message)
 }
+
+/** Whether the value is an object of JSON: neither null nor an array. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

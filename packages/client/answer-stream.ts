@@ -3,7 +3,7 @@
 import { ConnectionError, PlatformError, streamErrorOf } from './error.ts'
 import type { StreamedEvent } from './events.ts'
 
-/** Which events of the stream are the answer. */
+/** The events of a stream that are an answer. */
 export interface AnswerShape {
   /** The first event; its data has the id of the answer. */
   start: string

@@ -1,4 +1,4 @@
-// What the client knows about an operation.
+// The description of an operation in the client.
 import type { AnswerShape } from './answer-stream.ts'
 import type { FormShape } from './form.ts'
 import type { ListKind } from './pages.ts'

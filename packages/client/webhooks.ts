@@ -22,7 +22,7 @@ export interface WebhookRequest {
 
 /**
  * Checks the signature and the age of a webhook.
- * @returns the event; its type tells the type of `data.object`.
+ * @returns the event; its `type` determines the type of `data.object`.
  * @throws WebhookVerificationError: answer 400 and ignore the request.
  */
 export async function verifyWebhook(

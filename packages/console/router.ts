@@ -15,7 +15,7 @@ const currentRoute = (): Route => ({
   query: new URLSearchParams(location.search),
 })
 
-/** What a page gets. */
+/** The properties of a page. */
 export interface PageProps extends Route {
   /** The values of the path's parameters. */
   values: Record<string, string>

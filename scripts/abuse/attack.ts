@@ -1,4 +1,4 @@
-// What an attack declares. The list of all attacks is in attacks/.
+// The declaration of an attack. The list of all attacks is in attacks/.
 import type { AttackClient } from './client.ts'
 import type { Person, Target } from './target.ts'
 
@@ -15,7 +15,7 @@ export interface Scene {
 
 export interface Attack<State = any> {
   name: string
-  /** What the attacker does, in a few words. */
+  /** A short description of the attack. */
   does: string
   /** Without a valid key: the attacker is an address, not a user. */
   anonymous?: boolean

@@ -1,4 +1,4 @@
-// What the host of a virtual machine takes from a measurement.
+// Measures the CPU time that the host takes from this virtual machine.
 import { readFileSync } from 'node:fs'
 
 /** @returns the part of one CPU that the host has taken from this machine since the call. */

@@ -181,8 +181,8 @@ function latencyOf(latencies: number[]): Latency {
 }
 
 /**
- * What a result shows that must not happen, in sentences. `ratio` is checked in long runs only, and only if
- * the host gave this machine its CPUs.
+ * The failures of a result, in sentences. `ratio` is checked in long runs only, and only if the host gave
+ * this machine its CPUs.
  */
 export function problemsOf(result: Result, { maxRatio }: { maxRatio: number }): string[] {
   const { attack, answers, victimFailures, meanwhile } = result

@@ -1,4 +1,4 @@
-// What the checks of `doctor` report.
+// The report of the checks of `doctor`.
 import { explainStartupError } from '../../app/startup-errors.ts'
 
 export type State = 'ok' | 'warning' | 'problem'

@@ -33,7 +33,7 @@ export async function takeOverStore(db: Database): Promise<void> {
         `${previous === null ? '' : `, before to ${previous}`}.`,
     )
     console.error(
-      'Servers of another database must not use it any more. Compare the files with `npm run verify` ' +
+      'Servers of another database must no longer use it. Compare the files with `npm run verify` ' +
         'before you start a server: after STORAGE_QUARANTINE_DAYS it removes blobs that this database does ' +
         'not know.',
     )

@@ -50,9 +50,8 @@ async function backUp(config: Readonly<Config>, url: string): Promise<BackupResu
 function report({ folder, manifest, copied, copiedBytes, lost, removed }: BackupResult): void {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   console.log(
-    `${folder}: ${rows} rows in ${manifest.tables.length} tables, ${manifest.jobs.rows} jobs, ` +
-      `${manifest.blobs.rows} blobs of ${manifest.blobs.total_bytes} bytes, of which ${copied} of ` +
-      `${copiedBytes} bytes are new.`,
+    `${folder}: ${rows} rows in ${manifest.tables.length} tables, ${manifest.blobs.rows} blobs of ` +
+      `${manifest.blobs.total_bytes} bytes, of which ${copied} of ${copiedBytes} bytes are new.`,
   )
   if (removed !== null)
     console.log(

@@ -1,5 +1,5 @@
-// Benchmark of backups: the time and the size of a backup, its restore and its verification, with
-// a given number of files and rows.
+// Benchmark of backups: the time and the size of a backup, its restore and its verification, with a given
+// number of files and rows.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// What the hottest operations cost in counts, which are the same on every machine, and the budgets of them in
+// The costs of the hottest operations in counts, which are the same on every machine, and their budgets in
 // test/budgets.json. `test/app/budgets.test.ts` compares the two; `npm run bench -- budgets` prints them.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import type { ServerCounts } from './servers/counted.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
 
-/** What one request costs. Rows and bytes are those of the write-ahead log, without images of whole pages. */
+/** The costs of one request. Rows and bytes are of the write-ahead log, without images of whole pages. */
 export interface Cost extends ServerCounts {
   rows_logged: number
   wal_bytes: number
@@ -22,8 +22,8 @@ export interface Cost extends ServerCounts {
 export type Costs = Record<string, Cost>
 
 /**
- * A budget of bytes is so many times what was measured: a longer id is no failure, and memory depends on the
- * version of Node.js.
+ * A budget in bytes is the measured cost times this factor: a longer id is no failure, and memory depends on
+ * the version of Node.js.
  */
 const slack = { wal_bytes: 1.05, bytes_logged: 1.05, bytes_allocated: 1.3, bytes_kept: 1.7 }
 /** Below this part of its budget, a cost in bytes must be written down again. */
@@ -35,8 +35,8 @@ export const budgetFile = join(import.meta.dirname, '../../test/budgets.json')
 const here = import.meta.dirname
 
 /**
- * Each operation is measured so often, and the minimum counts: a split page or a renewed key is not every
- * request's.
+ * How often each operation is measured. The minimum counts, because not every request splits a page or renews
+ * a key.
  */
 const repeats = 9
 const warmups = 5
@@ -218,7 +218,7 @@ function leastOf(costs: Cost[]): Cost {
   return {
     ...(Object.fromEntries([...exact, ...inBytes].map((name) => [name, least(name)])) as unknown as Cost),
     bytes_allocated: middleOf(costs.map(({ bytes_allocated }) => bytes_allocated)),
-    // What every request keeps is in each of them.
+    // The minimum, because memory that every request keeps is in each measurement.
     bytes_kept: kept.length === 0 ? 0 : Math.min(...kept),
   }
 }
@@ -229,7 +229,7 @@ function middleOf(values: number[]): number {
   return grown[Math.floor(grown.length / 2)]
 }
 
-/** What is over its budget, or so far below that the budget must be written again. */
+/** The costs over their budget, or so far below it that the budget must be lowered. */
 export function budgetProblems(costs: Costs, budgets: Costs): string[] {
   const problems: string[] = []
   for (const [operation, cost] of Object.entries(costs)) {

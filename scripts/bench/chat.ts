@@ -67,7 +67,7 @@ export async function benchChat(
 
     modelServer.script = { pieces, piecesPerSecond: perSecond }
     const stream = () => Promise.all(Array.from({ length: streams }, ours))
-    // What runs often is compiled first.
+    // The first stream warms up the code.
     await stream()
     const before = await program.cpu()
     await stream()
@@ -110,7 +110,7 @@ export async function benchChat(
       value: perToken,
       unit: ' µs',
       digits: 0,
-      rest: largest(scaled(spent, perToken / 1e6)),
+      timeSpent: largest(scaled(spent, perToken / 1e6)),
     })
     return { text, goals: [goal] }
   } finally {

@@ -90,7 +90,7 @@ export async function benchConcurrency(
         ['at 70 % of the capacity, 32 connections', below.p50.toFixed(1), below.p99.toFixed(1)],
         ['one calm user alone', quiet.p50.toFixed(1), quiet.p99.toFixed(1)],
         [
-          `the same, beside ${hotConnections} hot connections of another`,
+          `one calm user beside ${hotConnections} hot connections of another`,
           disturbed.p50.toFixed(1),
           disturbed.p99.toFixed(1),
         ],
@@ -105,24 +105,24 @@ export async function benchConcurrency(
       atLeast(1, {
         name: '128 connections, requests per CPU second as a multiple of 1',
         value: perSecond[3] / perSecond[0],
-        rest: `more than with 1: ${largest(ofAll[3], ofAll[0])}`,
+        timeSpent: `more than with 1: ${largest(ofAll[3], ofAll[0])}`,
       }),
       atLeast(0.95, {
         name: '128 connections, requests per CPU second as a multiple of 32',
         value: perSecond[3] / perSecond[2],
-        rest: `more than with 32: ${largest(ofAll[3], ofAll[2])}`,
+        timeSpent: `more than with 32: ${largest(ofAll[3], ofAll[2])}`,
       }),
       atMost(10, {
         name: 'p99 at 70 % of the capacity, multiple of p50',
         value: below.p99 / below.p50,
-        rest:
+        timeSpent:
           `the server waited ${count(waited * 1e6)} µs a request for a core of the machine; garbage ` +
           `collection took ${count(((ofPaced['garbage collection'] ?? 0) * 1_000) / requests)} µs`,
       }),
       atMost(3, {
         name: `p50 beside ${hotConnections} hot connections of another user, multiple of alone`,
         value: disturbed.p50 / quiet.p50,
-        rest: `the p99 is ${disturbed.p99.toFixed(1)} ms, alone ${quiet.p99.toFixed(1)} ms`,
+        timeSpent: `the p99 is ${disturbed.p99.toFixed(1)} ms, alone ${quiet.p99.toFixed(1)} ms`,
       }),
     ],
   }

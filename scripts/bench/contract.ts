@@ -113,7 +113,7 @@ await import('./app/main.ts')
 
 async function boot(stage: Stage, folder: string, url: string): Promise<{ boot: number; parts: number[] }> {
   const program = stage.run(join(folder, 'boot.ts'), [], { PORT: '0', DATABASE_URL: url })
-  await program.says(/is serving at/)
+  await program.says(/serving at/)
   const cpu = await program.cpu()
   const [, ...parts] = await program.says(new RegExp(validation.map(() => 'part ([\\d.e-]+)').join('\\s+')))
   await program.stop()
@@ -157,7 +157,7 @@ function report(costs: Cost[], repeats: number): string {
         'of it: requests',
         'answers',
         'writers',
-        'the rest',
+        'other work',
         'first uses',
       ],
       costs.map(({ operations, generate, server }, i) => [

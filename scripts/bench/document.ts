@@ -78,7 +78,7 @@ work only adds time. Only ratios carry over to another machine. Counts are the s
   return { '': head, Goals: goals, ...Object.fromEntries(texts) }
 }
 
-/** What was measured, where and when. */
+/** The version, commit, machine and date of the measurements. */
 function originOf({ quick }: Run): string {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const git = (...args: string[]): string => execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()

@@ -134,7 +134,7 @@ async function costOfWrites(
     atMost(1.25, {
       name: `${action} with its event, multiple of without`,
       value: sum(loud[i]) / sum(silent[i]),
-      rest: `of the server ${more(i, spent, 'server')}; of PostgreSQL ${more(i, statements, 'postgres')}`,
+      timeSpent: `of the server ${more(i, spent, 'server')}; of PostgreSQL ${more(i, statements, 'postgres')}`,
     }),
   )
   return { text, goals }
@@ -183,7 +183,7 @@ async function costOfDeliveries(
       name: `webhook deliveries per CPU second of ${name}`,
       value,
       digits: 0,
-      rest: `${count(1e6 / value)} µs a delivery: ${parts}`,
+      timeSpent: `${count(1e6 / value)} µs a delivery: ${parts}`,
     })
   return {
     text,
@@ -261,7 +261,7 @@ export async function withQueuedDeliveries<T>(
 export interface Receiver {
   url: string
   got(): number
-  /** Resolves when so many more have arrived. */
+  /** Resolves when this number of further deliveries has arrived. */
   receive(deliveries: number): Promise<void>
   close(): void
 }

@@ -1,4 +1,4 @@
-// What the project wants to be true of its speed, and whether it is.
+// The performance goals of the project, and which of them are met.
 import { table } from './table.ts'
 
 export interface Goal {
@@ -8,7 +8,7 @@ export interface Goal {
   value: string
   met: boolean
   /** What the remaining time is spent on, printed when the goal is missed. */
-  rest: string
+  timeSpent: string
 }
 
 /** The output of a benchmark. */
@@ -22,26 +22,26 @@ interface Bound {
   value: number
   unit?: string
   digits?: number
-  rest: string
+  timeSpent: string
 }
 
-export function atLeast(bound: number, { name, value, unit = '', digits = 2, rest }: Bound): Goal {
+export function atLeast(bound: number, { name, value, unit = '', digits = 2, timeSpent }: Bound): Goal {
   return {
     name,
     goal: `≥ ${shown(bound, digits)}${unit}`,
     value: `${shown(value, digits)}${unit}`,
     met: value >= bound,
-    rest,
+    timeSpent,
   }
 }
 
-export function atMost(bound: number, { name, value, unit = '', digits = 2, rest }: Bound): Goal {
+export function atMost(bound: number, { name, value, unit = '', digits = 2, timeSpent }: Bound): Goal {
   return {
     name,
     goal: `≤ ${shown(bound, digits)}${unit}`,
     value: `${shown(value, digits)}${unit}`,
     met: value <= bound,
-    rest,
+    timeSpent,
   }
 }
 
@@ -51,7 +51,7 @@ function shown(value: number, digits: number): string {
 
 export function goalTable(goals: Goal[]): string {
   const rows = goals.map(({ name, goal, value, met }) => [name, goal, value, met ? 'yes' : 'no'])
-  const missed = goals.filter(({ met }) => !met).map(({ name, rest }) => `- ${name}: ${rest}`)
-  const why = missed.length > 0 ? ['', 'What the missed goals spend their time on:', '', ...missed] : []
+  const missed = goals.filter(({ met }) => !met).map(({ name, timeSpent }) => `- ${name}: ${timeSpent}`)
+  const why = missed.length > 0 ? ['', 'Time spent where a goal is missed:', '', ...missed] : []
   return [table(['', 'goal', 'value', 'met'], rows), ...why].join('\n')
 }

@@ -26,7 +26,7 @@ export interface GrowthList {
   create(api: Api, made: Made): Promise<{ copy: Copies[]; id?: string }>
 }
 
-/** What earlier lists have made. */
+/** The resources that earlier lists have created. */
 export interface Made {
   projectId: string
   organizationId: string

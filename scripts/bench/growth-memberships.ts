@@ -58,7 +58,7 @@ export async function benchMemberships(
 
   const rows: string[][] = []
   for (const [statistics, prepare] of Object.entries({
-    // Those from before the memberships of the callers and the events.
+    // The statistics from before the memberships of the callers and the events.
     stale: async () => {},
     fresh: async () => await administer('VACUUM ANALYZE'),
     absent: async () => await clearStatistics(url, dataDir, 'events|members|projects'),

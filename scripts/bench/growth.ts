@@ -39,7 +39,7 @@ const lists: Record<string, Pick<GrowthList, 'path' | 'values' | 'byAdmin'>> = {
 /** Largest growth that is no growth. */
 const allowed = 1.5
 
-/** So many values of an enum are measured. */
+/** How many values of an enum are measured. */
 const maxValues = 8
 
 interface Size extends Server {

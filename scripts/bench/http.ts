@@ -203,14 +203,14 @@ function report(
         atLeast(wanted[i], {
           name: `${name}, multiple of bare`,
           value: ratio(1, i),
-          rest: `more than the bare server: ${largest(spentOf(0, i), spentOf(1, i))}`,
+          timeSpent: `more than the bare server: ${largest(spentOf(0, i), spentOf(1, i))}`,
         }),
       ),
       ...titles.map((name, i) =>
         atLeast(4, {
           name: `${name}, multiple of NestJS + Prisma`,
           value: ratio(2, i),
-          rest: `this server's time: ${largest(spentOf(0, i))}`,
+          timeSpent: `this server's time: ${largest(spentOf(0, i))}`,
         }),
       ),
       atMost(800, {
@@ -218,7 +218,7 @@ function report(
         value: costOf(0, 2).postgres * 1e6,
         unit: ' µs',
         digits: 0,
-        rest:
+        timeSpent:
           `the bare server takes ${micros(costOf(1, 2).postgres)} µs for the same rows; this server's ` +
           `statements: ${largest(scaled(statements, costOf(0, 2).postgres))}`,
       }),

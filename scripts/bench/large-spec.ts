@@ -3,7 +3,7 @@
 import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
-import { methods } from '../openapi/methods.ts'
+import { methods } from '@platform-api/openapi/methods.ts'
 
 const specFolder = join(import.meta.dirname, '../../spec')
 

@@ -113,7 +113,7 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   },
 }
 
-/** What docs/benchmarks.md shows, in this order. */
+/** The sections of docs/benchmarks.md, in this order. */
 const documented = ['budgets', 'http', 'events', 'chat', 'storage', 'start', 'profiles', 'concurrency']
 
 const usage =

@@ -10,7 +10,6 @@ import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { insertUser } from '../../services/users/users.ts'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 import { defaultScopes } from '../../services/users/scopes.ts'
-import { jobQueues } from '../../services/services.ts'
 
 export interface Person {
   id: string
@@ -25,7 +24,7 @@ export async function createDatabase(serverUrl: string, name: string): Promise<s
   await client.end()
   const url = new URL(serverUrl)
   url.pathname = `/${name}`
-  await prepareDatabase(url.href, { queues: jobQueues })
+  await prepareDatabase(url.href)
   return url.href
 }
 
@@ -118,7 +117,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     await client.query(
       `
       INSERT INTO files
-        (id, owner_id, space_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
+        (id, owner_id, workspace_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
         created_at, updated_at)
       SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100,
         CASE WHEN n % 100 = 0 THEN 'image/png' ELSE 'application/pdf' END, n,
@@ -130,9 +129,9 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
     )
     await restore()
     await client.query(
-      `INSERT INTO storage_usage (space_id, files, bytes)
-        SELECT space_id, count(*), sum(bytes) FROM files GROUP BY space_id
-        ON CONFLICT (space_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
+      `INSERT INTO storage_usage (workspace_id, files, bytes)
+        SELECT workspace_id, count(*), sum(bytes) FROM files GROUP BY workspace_id
+        ON CONFLICT (workspace_id) DO UPDATE SET files = excluded.files, bytes = excluded.bytes`,
     )
     await client.query('VACUUM ANALYZE files, storage_usage')
   } finally {
@@ -167,7 +166,7 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   }
 }
 
-/** Adds the user to so many of the first `among` projects, evenly spread over the even or the odd ones. */
+/** Adds the user to `count` of the first `among` projects, evenly spread over the even or the odd ones. */
 export async function addMemberships(
   url: string,
   dataDir: string,

@@ -25,7 +25,7 @@ export interface ProfileSizes {
 interface Profile {
   name: string
   times: Times
-  /** What the time is divided by. */
+  /** The time is divided by this number. */
   units: number
 }
 

@@ -158,7 +158,7 @@ async function send({ port }: Server, { method, path, key, body }: Shot): Promis
 
 /**
  * Opens a stream of events and measures the work.
- * @param work can wait until the stream has received so many events.
+ * @param work gets a function that waits until the stream has received a number of events.
  */
 async function withStream(
   { program, port, owner, dataDir }: Size,

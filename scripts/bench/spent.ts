@@ -1,5 +1,5 @@
-// What a request spends its time on: by package of the server, from CPU profiles, and by statement of
-// PostgreSQL, from its log.
+// The time of a request by package of the server, from CPU profiles, and by statement of PostgreSQL, from its
+// log.
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { statementName } from '../../infra/database/statements.ts'

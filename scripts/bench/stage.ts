@@ -1,8 +1,8 @@
 // The environment of a benchmark run: a temporary folder, a temporary PostgreSQL and the measured processes.
 // Everything is removed at the end of the run.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { hash } from 'node:crypto'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { hash, randomUUID } from 'node:crypto'
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
@@ -17,7 +17,7 @@ export interface Program {
   profile(work: () => Promise<unknown>): Promise<Times>
   /** Sends a message. @returns the property `key` of the first answer that has it. */
   ask<Answer>(message: string, key: string): Promise<Answer>
-  /** The first match in stderr, past or future. */
+  /** The first match in the output, past or future. */
   says(pattern: RegExp): Promise<RegExpExecArray>
   /** The total CPU seconds after the process exits by itself. Throws if it fails. */
   ended: Promise<number>
@@ -28,7 +28,7 @@ export interface Stage {
   folder: string
   /** Starts PostgreSQL on the first call. */
   postgres(): Promise<{ url: string; dataDir: string }>
-  /** Runs a program with this Node; its stdout is ignored. */
+  /** Runs a program with this Node. Its stdout goes to a file: a pipe would slow a server that logs. */
   run(file: string, args?: string[], env?: Record<string, string>): Program
   close(): Promise<void>
 }
@@ -51,7 +51,7 @@ export function openStage(): Stage {
     postgres: async () => await (database ??= startPostgres(join(folder, 'postgres'))),
     run(file, args = [], env = {}) {
       if (closing !== undefined) throw new Error('the benchmark has ended')
-      const program = start(file, args, { ...storeOf(folder, env), ...env })
+      const program = start(file, args, { ...storeOf(folder, env), ...env }, join(folder, randomUUID()))
       programs.add(program)
       void program.ended.catch(() => {}).finally(() => programs.delete(program))
       return program
@@ -85,13 +85,15 @@ async function startPostgres(
 /** All measured servers of a run share a database. */
 const secretKey = 'the-secret-key-of-all-measured-servers'
 
-function start(file: string, args: string[], env: Record<string, string>): Program {
+function start(file: string, args: string[], env: Record<string, string>, stdoutFile: string): Program {
+  const stdout = openSync(stdoutFile, 'w')
   const child = spawn(process.execPath, [...preloads, file, ...args], {
     // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    stdio: ['ignore', stdout, 'pipe', 'ipc'],
     env: { ...process.env, NODE_ENV: 'production', SECRET_KEY: secretKey, ...env },
   })
+  closeSync(stdout)
   let text = ''
   let cpu = 0
   child.stderr!.setEncoding('utf8').on('data', (chunk: string) => {
@@ -122,12 +124,13 @@ function start(file: string, args: string[], env: Record<string, string>): Progr
     says: (pattern) =>
       new Promise((resolve, reject) => {
         const look = (): void => {
-          const found = pattern.exec(text)
+          const found = pattern.exec(text + readFileSync(stdoutFile, 'utf8'))
           if (found === null) return
-          child.stderr!.off('data', look)
+          clearInterval(timer)
           resolve(found)
         }
-        child.stderr!.on('data', look)
+        const timer = setInterval(look, 5)
+        ended.catch(() => {}).finally(() => clearInterval(timer))
         ended.then(
           () => reject(new Error(`${file} exited without ${pattern}:\n${text.slice(-4000)}`)),
           reject,

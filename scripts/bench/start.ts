@@ -94,14 +94,14 @@ function report(rows: Row[], repeats: number, memory: Memory): Result {
         name: 'start to the first 200, CPU',
         value: rows[0].cpu,
         unit: ' s',
-        rest: `${s(rows[0].wall)} s by the clock; not profiled`,
+        timeSpent: `${s(rows[0].wall)} s by the clock; not profiled`,
       }),
       atMost(150, {
         name: 'idle memory',
         value: resident,
         unit: ' MB',
         digits: 0,
-        rest:
+        timeSpent:
           `the heap of JavaScript ${count(heap)} MB, Node.js and its libraries ${count(mapped)} MB, all ` +
           `others ${count(resident - mapped - heap)} MB`,
       }),

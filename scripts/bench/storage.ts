@@ -85,12 +85,12 @@ export async function benchStorage(
       atMost(1, {
         name: 'upload, CPU as a multiple of bare',
         value: ours.up / bare.up,
-        rest: more('up'),
+        timeSpent: more('up'),
       }),
       atMost(1, {
         name: 'download, CPU as a multiple of bare',
         value: ours.down / bare.down,
-        rest: more('down'),
+        timeSpent: more('down'),
       }),
     ],
   }

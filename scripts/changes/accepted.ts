@@ -5,8 +5,8 @@
 // `message` is optional: a part of the change's message, where a rule applies to several changes.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Change } from './change.ts'
-import { UsageError } from './usage-error.ts'
+import type { Change } from '@platform-api/changes/change.ts'
+import { UsageError } from '@platform-api/changes/usage-error.ts'
 
 export const acceptedFile = 'spec/accepted-breaks.json'
 
@@ -81,7 +81,7 @@ export function acceptor(list: Accepted[], today: Date): Acceptor {
         ),
         notes: current
           .filter((entry) => !changes.some((change) => matches(entry, change)))
-          .map((entry) => `${nameOf(entry)} is no change any more: delete the entry`),
+          .map((entry) => `${nameOf(entry)} is no longer a change: delete the entry`),
       }
     },
   }

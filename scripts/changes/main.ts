@@ -8,70 +8,18 @@
 // Exit code: 0 without breaking changes, 1 with some, 2 if something cannot be read.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { report, unannounced } from '@platform-api/changes/report.ts'
+import { UsageError } from '@platform-api/changes/usage-error.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { acceptedFile, acceptor, readAccepted } from './accepted.ts'
-import type { Weight } from './change.ts'
-import { changesBetween, changesSince, type LocatedChange } from './located-change.ts'
 import { lastRelease, type Release } from './release.ts'
-import { UsageError } from './usage-error.ts'
-import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { changesSince } from './since.ts'
 
 answerHelp(import.meta)
-
-const headings: Record<Weight, string> = {
-  breaking: 'Breaking',
-  safe: 'Safe',
-  documentation: 'Documentation only',
-}
-
-/** @param ref git's name of the former state; null between files, which name themselves. */
-function report(
-  changes: LocatedChange[],
-  { ref, name }: { ref: string | null; name: string },
-  onlyBreaking: boolean,
-): string {
-  if (changes.length === 0)
-    return onlyBreaking ? `No breaking changes since ${name}.` : `No changes since ${name}.`
-  return `Since ${name}:\n\n${(['breaking', 'safe', 'documentation'] as const)
-    .flatMap((weight) => {
-      const own = changes.filter((change) => change.weight === weight)
-      if (own.length === 0) return []
-      const lines = own.map(
-        ({ subject, message, rule, file, line, place, announced, accepted }) =>
-          `  ${file}:${line}${place.side === 'before' && ref !== null ? ` at ${ref}` : ''}  ` +
-          `${subject}: ${message} (${rule})` +
-          (announced === null ? '' : ` [${announced}]`) +
-          (accepted === null ? '' : ` [accepted: ${accepted}]`),
-      )
-      return [`${headings[weight]}: ${own.length}`, ...lines, '']
-    })
-    .join('\n')
-    .trimEnd()}`
-}
-
-/** Those that nothing announced or accepts. */
-function unannounced(changes: LocatedChange[]): LocatedChange[] {
-  return changes.filter(
-    ({ weight, announced, accepted }) => weight === 'breaking' && announced === null && accepted === null,
-  )
-}
 
 interface Options {
   json: boolean
   breaking: boolean
-}
-
-async function compareFiles(before: string, after: string, options: Options): Promise<void> {
-  // npm changes the working directory to that of the project.
-  const folder = (process.env.npm_lifecycle_event === 'changes' && process.env.INIT_CWD) || process.cwd()
-  const changes = (await changesBetween(folder, [before, after])).filter(
-    ({ weight }) => !options.breaking || weight === 'breaking',
-  )
-  console.log(
-    options.json
-      ? JSON.stringify(changes, null, 2)
-      : report(changes, { ref: null, name: before }, options.breaking),
-  )
-  if (unannounced(changes).length > 0) process.exitCode = 1
 }
 
 function compareWithRelease(folder: string, release: Release, options: Options): void {
@@ -104,8 +52,12 @@ try {
     throw new UsageError(
       'Pass at most one git ref, such as `main` or `v1.3.0`, or two files. Default: the last release.',
     )
-  if (after !== undefined) await compareFiles(given, after, values)
-  else {
+  if (after !== undefined) {
+    // npm changes the working directory to that of the project.
+    if (process.env.npm_lifecycle_event === 'changes') process.chdir(process.env.INIT_CWD || '.')
+    process.argv.push('--profile', resolve(import.meta.dirname, '../profiles/changes.ts'))
+    await import('@platform-api/changes/main.ts')
+  } else {
     const folder = resolve(import.meta.dirname, '../..')
     const release = given === undefined ? lastRelease(folder) : { ref: given, name: given }
     if ('missing' in release)

@@ -22,6 +22,7 @@ const layers: Layer[][] = [
   [{ files: 'generated/' }],
   [{ files: 'infra/' }],
   [{ files: 'generated/sql/' }],
+  [{ files: 'infra/jobs/' }],
   [{ files: 'services/users/' }],
   [
     { files: 'services/projects/' },
@@ -43,6 +44,7 @@ const layers: Layer[][] = [
     { files: 'services/backup/' },
     { files: 'services/docs/', imports: ['generated/', 'infra/'] },
   ],
+  [{ files: 'services/deletion/' }],
   [{ files: 'services/*' }],
   [{ files: 'handlers/', except: ['handlers/'] }],
   [{ files: 'generated/routes.ts' }],
@@ -52,22 +54,20 @@ const layers: Layer[][] = [
     { files: 'generated/console/', imports: [] },
   ],
   [
-    { files: 'packages/', imports: ['generated/client/'] },
+    { files: 'packages/client/', imports: ['generated/client/'] },
     { files: 'packages/console/', imports: ['generated/client/', 'generated/console/'] },
   ],
   // The packages of the toolkit. They import each other by name.
   [
-    { files: 'scripts/openapi/', imports: [] },
-    { files: 'scripts/lint/lint.ts', imports: [] },
-    { files: 'scripts/generate/project/', imports: [], fastify: true },
-    { files: 'scripts/mock/', imports: [], fastify: true },
-    { files: 'scripts/changes/', imports: [] },
-    { files: 'scripts/contract/', imports: [] },
-    { files: 'scripts/toolkit/', imports: [] },
+    { files: 'packages/openapi/', imports: [] },
+    { files: 'packages/lint/', imports: [] },
+    { files: 'packages/generate/', imports: [], fastify: true },
+    { files: 'packages/mock/', imports: [], fastify: true },
+    { files: 'packages/changes/', imports: [] },
+    { files: 'packages/contract/', imports: [] },
+    { files: 'packages/toolkit/', imports: [] },
   ],
   [{ files: 'scripts/', except: ['handlers/'], fastify: true }],
-  // Serves this project's own contract too.
-  [{ files: 'scripts/mock/main.ts' }],
   [{ files: 'test/', fastify: true }],
 ]
 
@@ -80,6 +80,22 @@ const checked = ['infra', 'services', 'handlers', 'app', 'packages', 'scripts']
  */
 export function layerProblems(folder: string): string[] {
   return checked.flatMap((name) => sources(folder, name)).flatMap((file) => fileProblems(folder, file))
+}
+
+/** The difference between the table and the list of domains in `page`, docs/architecture.md; null if none. */
+export function domainProblem(page: string): string | null {
+  const [, section = ''] = page.split('\n## The domains\n')
+  const items = section
+    .split('\n## ')[0]
+    .split(/^\d+\. /m)
+    .slice(1)
+  const listed = items.map((item) => [...item.matchAll(/`([\w-]+)`:/g)].map(([, name]) => name).join(', '))
+  const rows = layers.map((row) =>
+    row.flatMap(({ files }) => /^services\/([\w-]+)\/$/.exec(files)?.[1] ?? []),
+  )
+  const domains = rows.map((row) => row.join(', ')).filter((row) => row !== '')
+  if (listed.join('; ') === domains.join('; ')) return null
+  return `docs/architecture.md lists the domains ${listed.join('; ')}; the table has ${domains.join('; ')}`
 }
 
 function fileProblems(folder: string, file: string): string[] {
@@ -139,8 +155,9 @@ function covers(files: string, file: string): boolean {
 function sources(folder: string, name: string): string[] {
   return readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'))
-    .sort()
     .map((path) => projectPath(folder, join(folder, name, path)))
+    .filter((path) => !/^packages\/\w+\/test\//.test(path))
+    .sort()
 }
 
 function projectPath(folder: string, file: string): string {
@@ -148,7 +165,9 @@ function projectPath(folder: string, file: string): string {
 }
 
 if (import.meta.main) {
-  const problems = layerProblems(resolve(import.meta.dirname, '../..'))
+  const folder = resolve(import.meta.dirname, '../..')
+  const page = readFileSync(join(folder, 'docs/architecture.md'), 'utf8')
+  const problems = [...layerProblems(folder), domainProblem(page) ?? []].flat()
   for (const problem of problems) console.log(problem)
   process.exit(problems.length === 0 ? 0 : 1)
 }

@@ -20,7 +20,7 @@ const exceptions: Record<string, string> = {
   'prisma/migrations/': 'written by `npm run migrate`, and an applied migration never changes',
 }
 
-/** What is not part of the project although it lies in its folder: see .gitignore. */
+/** Files in the folder that are not part of the project: see .gitignore. */
 const ignored = /^(\.git|\.data|\.tap|\.env)$|(^|\/)node_modules$|\.log$/
 
 /** Neither a row of a Markdown table, a link nor an environment variable can be wrapped. */

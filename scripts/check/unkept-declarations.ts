@@ -1,10 +1,11 @@
 // Finds what the spec declares of an operation and its handler never does: a success status that it never
-// answers, and in all functions that it can reach no use of If-Match, no check of the project's role, or no
-// event of a write. That a function is reached does not prove that each request calls it: the tests do that.
+// answers, and in all functions that it can reach no use of If-Match, no check of the project's role, no
+// `once` for a streamed body, or no event of a write. That a function is reached does not prove that each
+// request calls it: the tests do that.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '../changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -16,14 +17,24 @@ interface Duty {
   isDeclared(document: Json, operation: Json, method: string): boolean
   /** A function or a method that a handler which does its duty reaches. */
   reaches: string
-  /** What the handler lacks, and what to do. */
+  /** The missing part of the handler, and how to add it. */
   says: string
 }
 
+const takes = (document: Json, { parameters = [] }: Json, name: string): boolean =>
+  parameters.some((parameter: Json) => resolve(document, parameter).name === name)
+
 const duties: Duty[] = [
   {
-    isDeclared: (document, { parameters = [] }) =>
-      parameters.some((parameter: Json) => resolve(document, parameter).name === 'If-Match'),
+    isDeclared: (document, operation) =>
+      takes(document, operation, 'Idempotency-Key') &&
+      operation['x-idempotency'] === undefined &&
+      Object.keys(operation.requestBody?.content ?? {}).some((type) => type !== 'application/json'),
+    reaches: 'once',
+    says: 'ignores the Idempotency-Key of a streamed body: make its changes in `once`',
+  },
+  {
+    isDeclared: (document, operation) => takes(document, operation, 'If-Match'),
     reaches: 'ifMatch',
     says: 'never compares If-Match, which the spec declares: call `request.ifMatch` with the locked row',
   },
@@ -56,7 +67,7 @@ export function unkeptDeclarations(folder: string, program: ts.Program): string[
   const contract = join(folder, 'generated/openapi.json')
   if (!existsSync(contract) || !existsSync(join(folder, 'handlers'))) return []
   const document = JSON.parse(readFileSync(contract, 'utf8'))
-  const locate = createLocator((file) =>
+  const locate = createSpecLocator((file) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
@@ -111,7 +122,9 @@ function unansweredStatuses(checker: ts.TypeChecker, handler: ts.Node, operation
   const [signature] = checker.getTypeAtLocation(value).getCallSignatures()
   const answer =
     signature === undefined ? undefined : checker.getAwaitedType(checker.getReturnTypeOfSignature(signature))
-  const answered = (answer?.isUnion() ? answer.types : [answer]).flatMap((type) => statusesOf(checker, type))
+  const answered = (answer?.isUnion() ? answer.types : [answer])
+    .filter((type) => type?.symbol?.name !== 'Replay')
+    .flatMap((type) => statusesOf(checker, type))
   // The type says nothing about the status.
   if (answered.includes(null)) return []
   return Object.keys(operation.responses).filter(

@@ -1,10 +1,10 @@
-// Finds fields of request bodies that no code of the server reads. A client would send them for nothing.
-// What is passed to a generic function, spread, or assigned to a type that names no fields counts as read
-// where the name of the field occurs anywhere in the code.
+// Finds fields of request bodies that no code of the server reads. A client would send them for nothing. A
+// value that is passed to a generic function, spread, or assigned to a type without named fields counts as
+// read, if the name of the field occurs anywhere in the code.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
-import { createLocator } from '../changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 
 /** The folders with the code of the server. */
 const folders = ['handlers', 'services', 'app', 'infra']
@@ -41,7 +41,7 @@ export function unreadFields(folder: string, program: ts.Program): string[] {
   const names = new Set(files.flatMap((file) => file.text.match(/[A-Za-z_$][\w$]*/g) ?? []))
 
   const stored = schemasOfResources(folder)
-  const locate = createLocator((file) =>
+  const locate = createSpecLocator((file) =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return [...fields].flatMap(([declaration, { schema, name, operation }]) => {
@@ -118,7 +118,7 @@ function usesOf(
     }
   }
 
-  /** What becomes of an expression that is not taken apart where it stands. */
+  /** Follows an expression that is passed on as a whole. */
   const pass = (node: ts.Expression): void => {
     const type = checker.getTypeAtLocation(node)
     const isRequest = checker.getPropertyOfType(type, 'body') !== undefined

@@ -5,11 +5,10 @@ import { openDatabase, type Database } from '../../infra/database/database.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { jobQueues } from '../../services/services.ts'
 import { CommandError } from './run-command.ts'
 
 export interface WithPostgresOptions {
-  /** What to do while a server runs the embedded database. Default: use it. */
+  /** Attaches to an embedded database that a server runs, or refuses it. Default: attach. */
   whenRunning?: 'attach' | 'refuse'
   /** Whether an embedded database that does not exist yet is an error. */
   mustExist?: boolean
@@ -48,7 +47,7 @@ export async function withDatabase(
   work: (db: Database) => Promise<void>,
 ): Promise<void> {
   await withPostgres(config, {}, async (url) => {
-    const applied = await prepareDatabase(url, { queues: jobQueues })
+    const applied = await prepareDatabase(url)
     onPrepared?.(applied)
     const db = openDatabase({ url, poolSize: 2, statementTimeout })
     try {

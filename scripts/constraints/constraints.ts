@@ -1,6 +1,6 @@
 // Collects all schema constraints of the contract with their places.
 import { escaped } from '../../infra/validation/json-pointer.ts'
-import { resolve } from '../openapi/resolve.ts'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
 

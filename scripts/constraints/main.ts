@@ -5,8 +5,8 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { createLocator } from '../changes/source-locations.ts'
-import { documentOrigins } from '../generate/crud.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
+import { documentOrigins } from '../generate/crud/origins.ts'
 import { each, nameOf, type Constraint, type Constraints } from './constraints.ts'
 import { pointerOf } from './edit.ts'
 import { difference, readConstraints, readSpec, serialize } from './list.ts'
@@ -28,7 +28,7 @@ export async function compareWithList(
   const { document, constraints: now } = await readSpec(spec)
   const listed = existsSync(file) ? readConstraints(readFileSync(file, 'utf8')) : new Map()
   const folder = dirname(dirname(spec))
-  const locate = createLocator((name) =>
+  const locate = createSpecLocator((name) =>
     existsSync(join(folder, name)) ? readFileSync(join(folder, name), 'utf8') : null,
   )
   const origins = documentOrigins(document)

@@ -82,7 +82,7 @@ function sendSaved(builder: Builder, files: ts.SourceFile[]): void {
   if (wrong.length > 0) send({ errors: wrong, of: 'saved' })
 }
 
-/** When the file was last written; 0 if it does not exist any more. */
+/** When the file was last written; 0 if it no longer exists. */
 function timeOf({ fileName }: ts.SourceFile): number {
   return statSync(fileName, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }

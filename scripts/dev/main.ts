@@ -24,6 +24,7 @@ class UsageError extends Error {}
 
 await runUntilStopped({
   script: 'dev',
+  print: say,
   start,
   explain: (error) =>
     [UsageError, ConfigError, EmbeddedPostgresError, ServerError].some((type) => error instanceof type)

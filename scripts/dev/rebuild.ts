@@ -32,7 +32,7 @@ export function createRebuilder({
   generator: GeneratorProcess
   servers: Servers
   say: (line: string) => void
-  /** What gives the server a new database, in words. */
+  /** The instruction for a new database, such as a command. */
   newDatabase: string
   /** All saved files are served, and what follows from them is written. */
   onIdle?: () => void

@@ -1,4 +1,4 @@
-// What `npm run dev` says of a server that has exited, of the generator's problems, and of type errors.
+// The messages of `npm run dev` about a server that has exited, problems of the generator, and type errors.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { formatDiagnostic, type Diagnostic } from '../check/compiler-errors.ts'
 const stubHint = '`npm run generate -- --stubs` writes a stub'
 const migrationHint =
   '`npm run migrate -- --create NAME` writes a migration from prisma/schema.prisma, and dev applies it'
-/** What PostgreSQL and Prisma say of a table or a column that no migration has made. */
+/** The errors of PostgreSQL and Prisma for a table or column that no migration has created. */
 const notMigrated =
   /relation "[^"]+" does not exist|The (?:table|column) `[^`]+` does not exist in the current database/
 

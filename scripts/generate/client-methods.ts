@@ -7,7 +7,7 @@ import { capital, componentOf } from './schemas.ts'
 
 type Json = any
 
-/** What the declarations of an operation's two methods need. */
+/** The data for the declarations of an operation's two methods. */
 export interface MethodTypes {
   id: string
   /** The documentation comment's lines without the parameters. */

@@ -1,5 +1,5 @@
-// What the console knows of the contract: lists, details, forms and actions, which it shows without code of
-// their own. A new operation appears there with the next generation.
+// The model of the console: lists, details, forms and actions of the contract, which the console shows
+// without code of their own. A new operation appears there with the next generation.
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import type {
   ConsoleDetail,
@@ -67,7 +67,7 @@ function eventsOf(document: Json, schema: Json): string | null {
   return type === undefined ? null : `${type.slice(0, type.indexOf('.'))}.*`
 }
 
-/** What the contract says of the console, for names that are not enough. */
+/** `x-console` of the contract, for lists and actions whose names are not enough. */
 interface Hints {
   title?: string
   columns?: string[]

@@ -4,8 +4,6 @@
 //   --types   writes only the types, which are not in git; the set-up of development does it
 //   --stubs   also writes a stub for each operation without a handler
 //   --spec F  another root document; --out D another folder (for benchmarks and tests)
-// `npm run generate -- FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for each
-// operation.
 import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
@@ -16,7 +14,8 @@ import { emitClient } from './client.ts'
 import { emitConsole, emitConsoleModel } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
-import { emitResources, resourceStatements, takeResources, type CrudResource } from './crud.ts'
+import { emitResources, takeResources, type CrudResource } from './crud/resources.ts'
+import { resourceStatements } from './crud/statements.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
 import { addErrorCodes } from './errors.ts'
@@ -33,7 +32,7 @@ import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
-import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
@@ -76,7 +75,8 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
   const open = await readContract(spec)
   if (matched && spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
   const resources = takeResources(open)
-  const statements = resourceStatements(open, resources)
+  const isReplaced = (file: string): boolean => existsSync(join(root, file))
+  const statements = resourceStatements(open, resources, isReplaced)
   removeDatabaseNotes(open)
   const events = addEvents(open)
   const codes = addErrorCodes(open)
@@ -331,7 +331,7 @@ function textOf(out: string, name: string): string | null {
   return existsSync(file) ? readFileSync(file, 'utf8') : null
 }
 
-function readArguments(): { values: Options; positionals: string[] } {
+function readArguments(): Options {
   try {
     return parseArgs({
       options: {
@@ -341,8 +341,7 @@ function readArguments(): { values: Options; positionals: string[] } {
         spec: { type: 'string' },
         out: { type: 'string' },
       },
-      allowPositionals: true,
-    })
+    }).values
   } catch (error) {
     throw new GenerateError(
       `${messageOf(error)} ` + 'The options are --check, --types, --stubs, --spec FILE and --out FOLDER.',
@@ -351,21 +350,9 @@ function readArguments(): { values: Options; positionals: string[] } {
   }
 }
 
-/** A server for a document that does not keep the rules of this project. @returns the lines to print. */
-async function generateForeign([file, ...others]: string[], { out }: Options): Promise<string[]> {
-  if (out === undefined || others.length > 0)
-    throw new GenerateError('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
-  const { generateProject } = await import('./project/project.ts')
-  const { operations, wrote, notes } = await generateProject(file, resolve(out))
-  const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
-  return [...notes, `${operations} operations in ${file}: ${result}`]
-}
-
 if (import.meta.main) {
   try {
-    const { values, positionals } = readArguments()
-    const lines = positionals.length > 0 ? await generateForeign(positionals, values) : await generate(values)
-    for (const line of lines) console.log(line)
+    for (const line of await generate(readArguments())) console.log(line)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
     console.error(error.message)

@@ -78,7 +78,7 @@ export interface Operation {
   /** The fields of the resource that its update does not take. */
   fixedFields: string[]
   projectAccess: { role: string; states?: string[] } | null
-  organizationAccess: { role: string } | null
+  organizationAccess: { role: string; operators?: boolean } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
   /** Whether the response depends only on the server. */

@@ -9,7 +9,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { readFile, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createLocator } from '@platform-api/changes/source-locations.ts'
+import { createSpecLocator } from '../changes/spec-locator.ts'
 import { flattened } from '../constraints/constraints.ts'
 import {
   readDatabase,
@@ -22,7 +22,9 @@ import {
 } from './schema-db-check/database.ts'
 import { compareColumn } from './schema-db-check/compare.ts'
 import { mustBeSent, tableMismatches, unstorable } from './schema-db-check/resources.ts'
-import { conditionOf, declaredResources, documentOrigins } from './crud.ts'
+import { documentOrigins } from './crud/origins.ts'
+import { declaredResources } from './crud/resources.ts'
+import { conditionOf } from './crud/statements.ts'
 import { GenerateError } from './error.ts'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import { originOf } from './origins.ts'
@@ -200,12 +202,12 @@ export async function sourcesOf(folder: string): Promise<Sources> {
 export async function mismatchesOf(folder: string, document: Json): Promise<string[]> {
   const found = [
     ...findings(document, readDatabase(await sourcesOf(folder))),
-    ...missingConditions(folder, document),
+    ...missingStatements(folder, document),
   ]
   if (found.length === 0) return []
   const text = (file: string): string | null =>
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null
-  const locate = createLocator(text)
+  const locate = createSpecLocator(text)
   const origins = documentOrigins(document)
   const lines = found.map(({ schema, pointer, message, database }) => {
     const origin = originOf(origins, `#${pointer}`).slice(1)
@@ -219,16 +221,32 @@ export async function mismatchesOf(folder: string, document: Json): Promise<stri
   return [...new Set(lines)]
 }
 
-/** The parameters of lists whose conditions are not written yet. */
-function missingConditions(folder: string, document: Json): Finding[] {
-  return declaredResources(document).flatMap(({ schema, path, table, parameters = [] }) =>
-    parameters.flatMap((parameter: Json, i: number): Finding[] => {
-      const file = `prisma/sql/${table}/${conditionOf(parameter)}.sql`
-      const pointer = `/paths/${escaped(path)}/x-crud/parameters/${i}/name`
-      const message = `the list has no condition for \`${parameter.name}\`: write it to a file of its own`
+/** The files that resources with x-crud still need: for parameters of lists and for computed properties. */
+function missingStatements(folder: string, document: Json): Finding[] {
+  return declaredResources(document).flatMap(({ schema, path, table, parameters = [] }) => {
+    const conditions = parameters.map((parameter: Json, i: number) => ({
+      file: conditionOf(parameter),
+      pointer: `/paths/${escaped(path)}/x-crud/parameters/${i}/name`,
+      message: `the list has no condition for \`${parameter.name}\`: write it to a file of its own`,
+    }))
+    const statements = [
+      ['', 'columns'],
+      ['Create', 'insert'],
+      ['Update', 'update'],
+    ].flatMap(([kind, file]) =>
+      Object.entries<Json>(document.components.schemas[schema + kind]?.properties ?? {})
+        .filter(([, property]) => property['x-computed'] !== undefined)
+        .map(([name]) => ({
+          file,
+          pointer: `/components/schemas/${schema}/properties/${name}`,
+          message: `${schema}.${name} has no column: write the ${file} of the resource to a file of its own`,
+        })),
+    )
+    return [...conditions, ...statements].flatMap(({ file: name, pointer, message }): Finding[] => {
+      const file = `prisma/sql/${table}/${name}.sql`
       return existsSync(join(folder, file)) ? [] : [{ schema, pointer, message, database: { file, line: 1 } }]
-    }),
-  )
+    })
+  })
 }
 
 /** @throws GenerateError if the spec and the database do not match. */

@@ -3,10 +3,10 @@
 // reported.
 import { readFile, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { operationIds, type CrudResource } from './crud.ts'
+import { operationIds, type CrudResource } from './crud/resources.ts'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
-import { handlersIn, noHandlers } from './project/handlers-in.ts'
+import { handlersIn, noHandlers } from '@platform-api/generate/handlers-in.ts'
 import { componentOf } from './schemas.ts'
 import { writeTests } from './test-stubs.ts'
 import { exportName } from './types.ts'

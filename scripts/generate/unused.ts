@@ -52,7 +52,7 @@ function unusedPart(file: string, path: string[], document: any, root: string): 
     : `nothing refers to \`${path.join('/')}\`: use it or delete it`
 }
 
-/** What to write, for the first path of the file. */
+/** The reference to add for the first path of the file. */
 function referenceTo(file: string, text: string, root: string): string {
   const [first] = Object.entries<any>(parsed(text)?.paths ?? {})
   return first === undefined
@@ -62,8 +62,8 @@ function referenceTo(file: string, text: string, root: string): string {
 
 /** `paths` of the root document, and the line in it that refers to the path of the file. */
 function inPaths(file: string, [name, item]: [string, any], root: string): string {
-  const isInProject = item?.['x-crud'] !== undefined && item['x-crud'].parent === undefined
-  const path = isInProject ? `/projects/{id}/${name}` : `/${name}`
+  const { parent = 'project' } = item?.['x-crud'] ?? { parent: null }
+  const path = ['project', 'organization'].includes(parent) ? `/${parent}s/{id}/${name}` : `/${name}`
   const ref = `${relative(dirname(root), file)}#/paths/${escaped(name)}`
   return `\`paths\` of ${basename(root)}, such as \`${path}: { $ref: '${ref}' }\``
 }

@@ -1,7 +1,6 @@
 // Applies the migrations to DATABASE_URL or the embedded database.
 import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { jobQueues } from '../../services/services.ts'
 import { withPostgres } from '../command/with-database.ts'
 
 export async function migrate(): Promise<void> {
@@ -11,7 +10,7 @@ export async function migrate(): Promise<void> {
 }
 
 async function applyTo(url: string): Promise<void> {
-  const names = await prepareDatabase(url, { queues: jobQueues, onProgress: console.log })
+  const names = await prepareDatabase(url, console.log)
   console.log(
     names.length === 0
       ? 'The database is up to date.'

@@ -1,21 +1,26 @@
 // `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
-//   --create NAME   writes a migration from the changes in prisma/schema.prisma; with --empty, an empty one
-//   --check         fails if prisma/schema.prisma and the migrations differ
+//   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions; with
+//                   --empty, an empty one
+//   --check         fails if prisma/schema.prisma and the migrations differ, or a migration is of a later time
 // Both load no code of services/ and generated/: some of it may be waiting for the table that they make.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import pg from 'pg'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
-import { readMigrations } from '../../infra/postgres/migrations.ts'
+import { applyMigrations, readMigrations } from '../../infra/postgres/migrations.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
+import { functionChanges } from '../generate/sql/functions.ts'
+import { SqlMistake } from '../generate/sql/source.ts'
 
 answerHelp(import.meta)
 
-const schemaFile = fileURLToPath(new URL('../../prisma/schema.prisma', import.meta.url))
-const migrationsFolder = fileURLToPath(new URL('../../prisma/migrations', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const schemaFile = join(root, 'prisma/schema.prisma')
+const migrationsFolder = join(root, 'prisma/migrations')
 
 await runCommand(async () => {
   const { create, empty, check } = readOptions()
@@ -41,7 +46,13 @@ function readOptions(): { create: string | undefined; empty: boolean; check: boo
 }
 
 async function checkMigrations(): Promise<void> {
-  const difference = await schemaDifference()
+  const now = timestamp()
+  const future = readMigrations(migrationsFolder).find(({ name }) => name.slice(0, now.length) > now)
+  if (future !== undefined)
+    throw new CommandError(
+      `The migration ${future.name} has a time in the future: give its folder the time when it was written.`,
+    )
+  const difference = await onTemporaryServer((url) => schemaDifference(url))
   if (difference === '') return console.log('prisma/schema.prisma and prisma/migrations match.')
   console.error(
     `${difference.trim()}\n\nprisma/schema.prisma and prisma/migrations differ. ` +
@@ -59,9 +70,9 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
     throw new CommandError(
       'The name of a migration must contain letters or digits: `npm run migrate -- --create add_invoices`.',
     )
-  const script = empty ? '' : await schemaDifference()
+  const script = empty ? '' : await onTemporaryServer(allDifferences)
   if (script === '' && !empty)
-    return console.log('prisma/schema.prisma and prisma/migrations match; no migration was written.')
+    return console.log('prisma/schema.prisma, prisma/sql/functions and prisma/migrations match.')
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)
   writeFileSync(join(folder, 'migration.sql'), script)
@@ -70,25 +81,44 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
   )
 }
 
-/** Later than every existing migration, even one with a future date. */
+/** The time in UTC, to the second. */
 function timestamp(): string {
-  const now = new Date().toISOString().replace(/\D/g, '').slice(0, 14)
-  const last = readMigrations(migrationsFolder).at(-1)?.name.slice(0, 14) ?? ''
-  return now > last || !/^\d{14}$/.test(last) ? now : String(BigInt(last) + 1n)
+  return new Date().toISOString().replace(/\D/g, '').slice(0, 14)
 }
 
-/** Compares on a temporary database server, independent of the embedded database. */
-async function schemaDifference(): Promise<string> {
+/** The SQL that changes the migrations' result into the schema and its functions. */
+async function allDifferences(url: string): Promise<string> {
+  const schema = await schemaDifference(url)
+  await applyMigrations(url)
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(schema)
+    return [schema, await functionChanges(client, root)].filter((part) => part !== '').join('\n')
+  } catch (error) {
+    if (error instanceof SqlMistake) throw new CommandError(error.message)
+    throw error
+  } finally {
+    await client.end()
+  }
+}
+
+async function schemaDifference(url: string): Promise<string> {
   const { diffSchema } = await import('./schema-engine.ts').catch(() => {
     throw new CommandError(
       "Prisma's schema engine is not installed. Run `node scripts/setup/main.mjs --dev` first.",
     )
   })
+  return await diffSchema({ url, schemaFile, migrationsFolder })
+}
+
+/** A temporary database server, independent of the embedded database. */
+async function onTemporaryServer<T>(work: (url: string) => Promise<T>): Promise<T> {
   const dataDir = mkdtempSync(join(tmpdir(), 'platform-schema-'))
   try {
     const server = await startEmbedded({ dataDir, whenRunning: 'refuse', throwaway: true })
     try {
-      return await diffSchema({ url: server.url, schemaFile, migrationsFolder })
+      return await work(server.url)
     } finally {
       await server.stop()
     }

@@ -5,7 +5,6 @@ import { answerHelp } from '../../infra/command-help.ts'
 import { loadEnvFile, readConfig, type Config } from '../../infra/config/config.ts'
 import { openBackup } from '../../services/backup/open-target.ts'
 import { restoreBackup, type RestoreResult } from '../../services/backup/restore.ts'
-import { jobQueues } from '../../services/services.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { printDifference } from '../command/print-difference.ts'
 import { createProgress } from '../command/progress.ts'
@@ -43,7 +42,6 @@ async function restore(config: Readonly<Config>, url: string): Promise<RestoreRe
       url,
       store,
       tempFolder: config.storageDir,
-      queues: jobQueues,
       keepFiles,
       onProgress: progress.report,
       onDifference: printDifference,
@@ -59,7 +57,7 @@ function report({ folder, manifest, verification }: RestoreResult): void {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0)
   const { missing, unknown, wrong_size: size } = verification.differences
   console.log(
-    `Restored ${folder}, the state of ${manifest.created_at}: ${rows} rows, ${manifest.jobs.rows} jobs, ` +
+    `Restored ${folder}, the state of ${manifest.created_at}: ${rows} rows, ` +
       `${verification.blobs} blobs of ${verification.bytes} bytes; ${missing} missing, ${unknown} unknown, ` +
       `${size} of the wrong size.`,
   )

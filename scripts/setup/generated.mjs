@@ -13,7 +13,7 @@ const sources = {
     'generated/prisma/schema.sha256',
     'package-lock.json',
     'scripts/generate',
-    'scripts/openapi',
+    'packages/openapi',
     'services/docs/client-types.ts',
   ],
 }

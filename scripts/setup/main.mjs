@@ -9,6 +9,7 @@ import {
   existsSync,
   mkdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
@@ -44,13 +45,14 @@ const nodeLink = join(modules, '.bin', process.platform === 'win32' ? 'node.cmd'
 const usage = [
   'Usage: node scripts/setup/main.mjs [--dev]',
   '  Installs the packages that a server needs, and a current Node if this one is too old, and compiles the',
-  '  validators. The npm scripts run it before each command; it does nothing when all is there.',
+  '  validators. The npm scripts run it first, by scripts/run.mjs; it does nothing when all is there.',
   '  --dev  installs those of the tests and the generator, too, and writes the types of generated/',
 ].join('\n')
 
 class SetupError extends Error {}
 
-async function main() {
+/** Installs what is missing. */
+export async function setUp(dev) {
   if (systemNode() < OLDEST_NODE) {
     throw new SetupError(
       'This project needs Node ' +
@@ -60,20 +62,20 @@ async function main() {
         '. Install a current Node from nodejs.org.',
     )
   }
-  if (process.argv.includes('--help') || process.argv.includes('-h')) return console.log(usage)
-  if (process.argv.includes('--version')) return console.log(readJson(join(root, 'package.json')).version)
-  const dev = process.argv.includes('--dev')
   if (dev) configureGit(root)
   if (existsSync(prunedFile) && !dev) return
   await once(
     () => isReady(dev),
     () => install(dev),
   )
-  await once(() => hasCompiled(root), compile)
+  await once(
+    () => hasCompiled(root),
+    () => compile(dev),
+  )
   if (dev)
     await once(
       () => hasTypes(root),
-      () => writeTypes(root, serverNode()),
+      () => writeTypes(root, nodeFile()),
     )
 }
 
@@ -88,8 +90,9 @@ async function once(isDone, work) {
   }
 }
 
-function compile() {
-  if (writeCompiled(root, serverNode())) return
+/** In development a merge may have left conflicts, and the command may be the one that ends them. */
+function compile(dev) {
+  if (writeCompiled(root, nodeFile()) || dev) return
   throw new SetupError('The validators and serializers could not be compiled. Fix the error above.')
 }
 
@@ -200,9 +203,17 @@ function hasNode() {
   return found !== undefined && found.version === node.version
 }
 
-/** A Node that runs the server and the generator. */
-function serverNode() {
-  return Number(process.versions.node.split('.')[0]) >= SERVER_NODE ? process.execPath : nodeLink
+/** The Node that runs the scripts: this one, or the installed one if this one is too old. */
+export function nodeFile() {
+  const node = pinnedNode()
+  if (node === undefined || Number(process.versions.node.split('.')[0]) >= SERVER_NODE)
+    return process.execPath
+  return join(nodeFolder, insideOf(node))
+}
+
+/** The path of the program in the folder where npm installs it. */
+function insideOf({ name }) {
+  return join('node_modules', name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
 }
 
 function platform() {
@@ -228,7 +239,7 @@ async function installNode() {
   mkdirSync(dirname(nodeLink), { recursive: true })
   writeLock(node)
   await npm(['ci', '--prefix', nodeFolder])
-  const inside = join('node_modules', node.name, 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
+  const inside = insideOf(node)
   const check = spawnSync(join(nodeFolder, inside), ['--version'], { encoding: 'utf8' })
   if (check.status !== 0 || check.stdout.trim() !== 'v' + node.version)
     throw unusableNode('This system does not run Node ' + node.version)
@@ -378,7 +389,13 @@ function readJson(path) {
   }
 }
 
-main().catch((error) => {
+export function reportError(error) {
   console.error(error instanceof SetupError ? error.message : error)
   process.exitCode = 1
-})
+}
+
+if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+  if (process.argv.includes('--help') || process.argv.includes('-h')) console.log(usage)
+  else if (process.argv.includes('--version')) console.log(readJson(join(root, 'package.json')).version)
+  else setUp(process.argv.includes('--dev')).catch(reportError)
+}

@@ -1,6 +1,6 @@
 // The functions that an operation's handler can reach, down to the statements of prisma/sql and the calls of
 // Prisma's models. Read from the program by the compiler: a branch counts even if a request does not take it.
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
 
@@ -45,8 +45,13 @@ export function reachedFrom(root: string, program: ts.Program, handler: ts.Node)
   return walk.reached
 }
 
-/** The tree of a default handler of services/resources.ts, whose name is such as `create${resource}`. */
-function callTreeOfResource(root: string, program: ts.Program, operation: string): Call | null {
+/** The tree of a default handler of services/resources.ts. */
+function callTreeOfResource(
+  root: string,
+  program: ts.Program,
+  operation: string,
+  seen = new Set<ts.Node>(),
+): Call | null {
   const source = program.getSourceFile(join(root, 'services/resources.ts'))
   const resources = program.getSourceFile(join(root, 'generated/resources.ts'))
   const blocks = resources?.text.match(/^ {2}\w+: \{\n[^}]*\}/gm) ?? []
@@ -54,9 +59,29 @@ function callTreeOfResource(root: string, program: ts.Program, operation: string
   const name = /list: 'list(\w+)'/.exec(block ?? '')?.[1]
   if (source === undefined || name === undefined) return null
   const table = name.replace(/(?<=.)([A-Z])/g, '_$1').toLowerCase()
-  const verb = /^[a-z]+/.exec(operation)![0]
-  const handler = memberNamed(source, `[\`${verb}\${${verb === 'list' ? 'list' : 'resource'}}\`]`)
-  return handler === undefined ? null : new Walk(root, program, table).call(operation, handler)
+  const handler = memberNamed(source, /^[a-z]+/.exec(operation)![0])
+  if (handler === undefined) return null
+  const walk = new Walk(root, program, { table, seen })
+  const tree = walk.call(operation, handler)
+  const hooks = hooksOf(root, program, /^ {2}(\w+)/.exec(block!)![1]).map((each) => walk.call('', each))
+  return { ...tree, calls: [...tree.calls, ...hooks.flatMap(({ calls }) => calls)] }
+}
+
+/** The options of the default handlers of a resource, in handlers/. */
+function hooksOf(root: string, program: ts.Program, schema: string): ts.Node[] {
+  const search = (node: ts.Node): ts.Node[] => {
+    if (isDefaults(node) && node.arguments[0].getText() === `'${schema}'`) return node.arguments.slice(2)
+    return node.getChildren().flatMap(search)
+  }
+  return readdirSync(join(root, 'handlers')).flatMap((name) => {
+    const source = program.getSourceFile(join(root, 'handlers', name))
+    return source === undefined ? [] : search(source)
+  })
+}
+
+/** Whether the node makes the default handlers of a resource. */
+function isDefaults(node: ts.Node | undefined): node is ts.CallExpression {
+  return node !== undefined && ts.isCallExpression(node) && node.expression.getText() === 'resourceHandlers'
 }
 
 function memberNamed(source: ts.SourceFile, name: string): ts.Node | undefined {
@@ -75,14 +100,19 @@ class Walk {
   #program: ts.Program
   #checker: ts.TypeChecker
   /** Each function appears once in the tree, where it is reached first. */
-  #seen = new Set<ts.Node>()
+  #seen: Set<ts.Node>
   #methods: Map<string, ts.MethodDeclaration[]>
   /** The table of a resource whose statements the default handlers run. */
   #table: string | null
 
-  constructor(root: string, program: ts.Program, table: string | null = null) {
+  constructor(
+    root: string,
+    program: ts.Program,
+    { table = null as string | null, seen = new Set<ts.Node>() } = {},
+  ) {
     this.#root = root
     this.#table = table
+    this.#seen = seen
     this.#program = program
     this.#checker = program.getTypeChecker()
     this.#methods = methods.get(program) ?? this.#methodsByName()
@@ -108,15 +138,22 @@ class Walk {
     return { name, place: this.#place(node), calls }
   }
 
-  /** What the name refers to, where SQL is reached through it. */
+  /** The calls that lead to SQL through the name. */
   #reached(name: ts.Identifier): Call[] {
     const model = prismaCall(name)
     if (model !== null) return [leaf(model)]
     return this.#declarations(name).flatMap((declaration) => {
+      // A handler that calls a default one.
+      if (ts.isVariableDeclaration(declaration) && isDefaults(declaration.initializer)) {
+        const { parent } = name
+        if (!ts.isPropertyAccessExpression(parent)) return []
+        return callTreeOfResource(this.#root, this.#program, parent.name.text, this.#seen) ?? []
+      }
       const file = relative(this.#root, declaration.getSourceFile().fileName)
       if (file === 'services/resources.ts' && ts.isMethodSignature(declaration))
-        return [leaf(`generated/resources/${this.#table}/${name.text}.sql`)]
-      if (file.startsWith('generated/sql/')) return statementFile(declaration).map(leaf)
+        return [leaf(this.#fileOf(`${this.#table}/${name.text}`))]
+      if (file.startsWith('generated/sql/'))
+        return labelOf(declaration).map((label) => leaf(this.#fileOf(label)))
       if (!this.#isServed(file) || !hasBody(declaration) || this.#isSeen(declaration)) return []
       const call = this.call(name.text, declaration)
       return call.calls.length === 0 ? [] : [call]
@@ -172,6 +209,12 @@ class Walk {
     return this.#seen.has(node) || (node.parent !== undefined && this.#isSeen(node.parent))
   }
 
+  /** The file of a statement, by its domain and name. */
+  #fileOf(label: string): string {
+    const written = `prisma/sql/${label}.sql`
+    return existsSync(join(this.#root, written)) ? written : `generated/resources/${label}.sql`
+  }
+
   #place(node: ts.Node): string {
     const source = node.getSourceFile()
     const { line } = source.getLineAndCharacterOfPosition(node.getStart())
@@ -188,12 +231,12 @@ function leaf(name: string): Call {
   return { name, place: null, calls: [] }
 }
 
-/** The file of prisma/sql, for the constant of a generated function. */
-function statementFile(declaration: ts.Node): string[] {
+/** The domain and name of the statement, for the constant of a generated function. */
+function labelOf(declaration: ts.Node): string[] {
   if (!ts.isVariableDeclaration(declaration) || declaration.initializer === undefined) return []
   if (!ts.isCallExpression(declaration.initializer)) return []
   const [label] = declaration.initializer.arguments
-  return ts.isStringLiteral(label) ? [`prisma/sql/${label.text}.sql`] : []
+  return ts.isStringLiteral(label) ? [label.text] : []
 }
 
 /** `prisma.model.method` for the name of the method. */

@@ -3,7 +3,7 @@
 // A worker runs one test at a time, so it gives such an error to the test that is running.
 type ErrorListener = (error: unknown, event: string) => void
 
-/** What tap uses of the package's class. */
+/** The part of the package's class that tap uses. */
 export class Domain {
   readonly onerror: ErrorListener
 

@@ -1,5 +1,5 @@
-// What `import t from 'tap'` gives to a test file in a worker. The worker loads this module once per file,
-// with another query.
+// The module that `import t from 'tap'` loads in a test file in a worker: once per file, each time with
+// another query.
 import { fileTest } from './current-file.ts'
 
 export default fileTest()

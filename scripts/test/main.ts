@@ -1,4 +1,4 @@
-// `npm test` runs all tests; `npm test -- test/projects test/app/health.test.ts` those of a folder or file.
+// `npm test` runs all tests; `npm test -- test/projects packages/mock` those of a folder or file.
 // The last line counts the passed and failed tests.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -61,7 +61,8 @@ async function runTests(args: string[]): Promise<string | null> {
   if (!(jobs >= 1) || !(seconds >= 1)) return usage
   const missing = positionals.find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) return `Test file not found: ${missing}.`
-  const files = positionals.length > 0 ? positionals.flatMap(testFiles) : testFiles('test')
+  const files =
+    positionals.length > 0 ? positionals.flatMap(testFiles) : ['test', 'packages'].flatMap(testFiles)
   if (files.length === 0) return 'No test files found.'
 
   const services = await startTestServices()

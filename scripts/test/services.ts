@@ -21,7 +21,6 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { jobQueues } from '../../services/services.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 import { freePort } from './free-port.ts'
 import { killProcessesOf, type LeftProcess } from './left-processes.ts'
@@ -114,7 +113,7 @@ async function createTemplate(url: string): Promise<void> {
   await administer(url, `CREATE DATABASE ${TEMPLATE}`)
   const template = new URL(url)
   template.pathname = `/${TEMPLATE}`
-  await prepareDatabase(template.href, { queues: jobQueues })
+  await prepareDatabase(template.href)
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
 }
 

@@ -11,7 +11,7 @@ import type { FileResult, FileToRun } from './pool.ts'
 // After the hooks, which static imports would come before.
 const { default: tap } = await import('tap')
 
-/** What a test file must not leave open: a later file would pay for it. */
+/** Resources that a test file must close, because open ones slow down later files. */
 const closedAtTheEnd = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'FSEventWrap', 'Timeout']
 /** A process that holds more runs no further file. */
 const MEMORY_LIMIT_BYTES = 1024 ** 3
@@ -29,7 +29,7 @@ process.on('message', (message: FileToRun | { file?: never }) => {
 })
 process.on('disconnect', () => {
   tap.end()
-  // What a failed file left behind must not keep the process alive.
+  // Resources that a failed file left open must not keep the process alive.
   if (failed) setTimeout(() => process.exit(), 1_000).unref()
 })
 

@@ -45,7 +45,7 @@ export class AuditRecorder {
   #writing: Promise<void> = Promise.resolve()
   /** How many entries the next write adds: fewer after a failure, which may have been a time-out. */
   #batch = maxBatch
-  /** So many of the first entries may have been added: their write failed, perhaps in its COMMIT. */
+  /** How many of the first entries may already be stored, because their write failed, perhaps in COMMIT. */
   #uncertain = 0
   #lost = 0
 

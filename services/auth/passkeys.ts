@@ -12,12 +12,13 @@ import type { Page } from '../../infra/database/pagination.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { conflict, forbidden, invalidField, notFound, unauthorized } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { alertUser, senderName } from '../mail/mails.ts'
 import { requireRecentSignIn } from '../users/api-keys.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { Device } from './sessions.ts'
-import { lockActiveUser, type SignInServices } from './sign-in.ts'
+import { lockActiveUser } from '../users/users.ts'
+import type { Device } from './sessions/sessions.ts'
+import type { AccountServices } from './account-changes.ts'
 
 type Schemas = components['schemas']
 export type Passkey = Schemas['Passkey']
@@ -60,7 +61,7 @@ export async function startSignIn(db: Db, settings: Settings): Promise<Schemas['
   return { challenge, rpId: domain, timeout: timeoutMs, userVerification: 'required' }
 }
 
-/** What a device needs to make a passkey for a user. */
+/** The options with which a device creates a passkey for a user. */
 export async function startRegistration(
   db: Db,
   settings: Settings,
@@ -88,7 +89,7 @@ async function newChallenge(db: Db, userId: string | null): Promise<string> {
   return challenge
 }
 
-/** What an answer is to, if its challenge is one of the user, or of a sign-in, and was not used. */
+/** The client data of an answer whose challenge is an unused one of the user or of a sign-in; else null. */
 async function findChallenge(
   db: Db,
   { clientDataJSON: text }: { clientDataJSON: string },
@@ -105,7 +106,7 @@ async function useChallenge(tx: Db, challenge: string): Promise<boolean> {
   return (await sql.useChallenge(tx, { digest: tokenDigest(challenge) })) !== undefined
 }
 
-/** What the browser says about a request to a device. */
+/** The client data, in which the browser describes a request to a device. */
 interface ClientData {
   challenge: string
   origin: string
@@ -180,7 +181,7 @@ function invalidPasskey(): Error {
 /** Adds a verified passkey to a locked user. Throws 403 for the 21st, and 409 if it exists. */
 export async function addPasskey(
   tx: Db,
-  services: SignInServices,
+  services: AccountServices,
   { id: userId }: UserRow,
   { name, passkey }: { name: string; passkey: VerifiedPasskey },
 ): Promise<Passkey> {
@@ -284,7 +285,7 @@ export async function listOwnPasskeys(db: Db, { userId }: Principal): Promise<Pa
 /** Renames a passkey of a locked user. */
 export async function renamePasskey(
   tx: Db,
-  { events }: Pick<SignInServices, 'events'>,
+  { events }: Pick<AccountServices, 'events'>,
   previous: Passkey,
   name: string,
 ): Promise<Passkey> {
@@ -301,7 +302,7 @@ export async function renamePasskey(
  */
 export async function removeOwnPasskey(
   tx: Db,
-  services: SignInServices,
+  services: AccountServices,
   { id, principal }: { id: string; principal: Principal },
   check: (passkey: Passkey) => void = () => {},
 ): Promise<void> {
@@ -313,7 +314,7 @@ export async function removeOwnPasskey(
 }
 
 /** Removes a passkey of a locked user, and sends an e-mail to the user. */
-async function removePasskey(tx: Db, services: SignInServices, passkey: Passkey): Promise<void> {
+async function removePasskey(tx: Db, services: AccountServices, passkey: Passkey): Promise<void> {
   const { id, user_id: userId } = passkey
   await sql.deletePasskey(tx, { id })
   await services.events.emit(tx, 'passkey.removed', passkey, { userId })

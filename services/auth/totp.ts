@@ -7,12 +7,12 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
-import { networkOf } from '../../infra/network.ts'
+import { networkOf } from '../users/client-network.ts'
 import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type Mails } from '../mail/mails.ts'
-import { hashCode } from './passwords.ts'
-import { countAttempt, maxFailures, type CountingServices } from './sign-in.ts'
+import { hashCode } from './passwords/hash.ts'
+import { countAttempt, maxFailures, type CountingServices } from './passwords/attempts.ts'
 
 export type Totp = components['schemas']['Totp']
 export type TotpSecret = components['schemas']['TotpSecret']
@@ -135,7 +135,7 @@ export async function useSecondFactor(
   if (factor.method === 'recovery_code') await alertUser(tx, services, 'recovery_code_used', userId)
 }
 
-/** Removes the second factor of a locked user with its recovery codes, and tells the user. */
+/** Removes the second factor of a locked user with its recovery codes, and alerts the user. */
 export async function removeTotp(
   tx: Db,
   services: { cipher: Cipher; mails: Mails; events: Emitter },

@@ -6,20 +6,12 @@ import { copyToFile } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
 import type { Database } from '../../infra/database/database.ts'
-import { copyJobsToFile } from '../../infra/jobs/job-copies.ts'
 import { version } from '../../infra/version.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
 import { requireOwnStore } from '../storage/ownership.ts'
 import { readBlobList } from './blob-list.ts'
 import { inTransaction, withConnection } from './connection.ts'
-import {
-  blobsFile,
-  excludedTables,
-  firstMigration,
-  jobsFile,
-  referencedBlobs,
-  tableFile,
-} from './contents.ts'
+import { blobsFile, excludedTables, referencedBlobs, tableFile } from './contents.ts'
 import { removeOldBackups, type RemovedBackups } from './old-backups.ts'
 import { copyBlobs, type CopyResult } from './copy-blobs.ts'
 import { locationOf, type Backup, type BackupTarget } from './target.ts'
@@ -51,7 +43,7 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
   const release = await target.lock()
   if (release === null) throw new BackupError(`Another backup is being written to ${target.location}.`)
   try {
-    // What killed backups have left.
+    // Unfinished files of backups that were killed.
     for (const name of (await target.list()).unfinished) await target.remove(name)
     const backup = { target, name: new Date().toISOString().replaceAll(/[:.]/g, '-') }
     const written = await writeTo(backup, options)
@@ -108,10 +100,6 @@ async function copySnapshot(
     version,
     sequences: await readSequences(client),
     tables: files,
-    jobs: {
-      file: jobsFile,
-      ...(await target.addFile(name, jobsFile, (path) => copyJobsToFile(client, path))),
-    },
     blobs: {
       file: blobsFile,
       total_bytes: await countBlobBytes(client),
@@ -136,12 +124,8 @@ async function readIdentity(
   client: pg.Client,
 ): Promise<Pick<Manifest, 'id' | 'database_id' | 'created_at' | 'postgres' | 'migrations'>> {
   const migrations = await readMigrationNames(client)
-  if (!migrations.includes(firstMigration))
-    throw new BackupError(
-      migrations.length === 0
-        ? 'The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.'
-        : `The database lacks the migration ${firstMigration}: run \`npm run migrate\` before the backup.`,
-    )
+  if (migrations.length === 0)
+    throw new BackupError('The database is empty: set DATABASE_URL or DATA_DIR to the value of the server.')
   const { rows } = await client.query<{ database_id: string; now: Date; version: string; id: string }>(
     `SELECT database_id, now(), current_setting('server_version') AS version,
        'bak_' || replace(gen_random_uuid()::text, '-', '') AS id

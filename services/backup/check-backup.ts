@@ -4,6 +4,7 @@ import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { readMigrations } from '../../infra/postgres/migrations.ts'
 import type { BlobStore } from '../storage/blobs/blob-store.ts'
+import { isBeforeBaseline } from './before-baseline.ts'
 import { readBlobList } from './blob-list.ts'
 import { forEachBlob, type ExpectedBlob } from './copy-blobs.ts'
 import { locationOf, readFileOf, readManifest, type Backup } from './target.ts'
@@ -11,8 +12,8 @@ import { locationOf, readFileOf, readManifest, type Backup } from './target.ts'
 /** @throws BackupError if the backup is incomplete, damaged, or from a newer version. */
 export async function checkBackup(backup: Backup): Promise<Manifest> {
   const manifest = await readManifest(backup)
-  requireKnownMigrations(manifest)
-  for (const { file, sha256 } of [...manifest.tables, manifest.jobs, manifest.blobs])
+  if (!isBeforeBaseline(manifest)) requireKnownMigrations(manifest)
+  for (const { file, sha256 } of [...manifest.tables, manifest.blobs])
     if ((await hashFile(await readFileOf(backup, file))) !== sha256)
       throw new BackupError(
         `The file ${file} of the backup ${locationOf(backup)} is damaged: use another backup.`,

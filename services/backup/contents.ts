@@ -1,4 +1,4 @@
-// What a backup has besides the rows of tables, and which tables it leaves out.
+// The contents of a backup besides the rows of tables, and the tables that it leaves out.
 
 /** Tables whose rows belong to one copy of the database only. */
 export const excludedTables = ['_prisma_migrations', 'restored_copy']
@@ -11,11 +11,7 @@ export const referencedBlobs = `(
   FROM avatars a, jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text))`
 
 export const blobsFile = 'blobs.gz'
-export const jobsFile = 'jobs.gz'
 
 export function tableFile(table: string): string {
   return `table-${table}.gz`
 }
-
-/** The migration since which a restored copy knows that it is one. */
-export const firstMigration = '20261220000000_restored_copy'

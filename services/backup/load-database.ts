@@ -13,14 +13,12 @@ import {
 import { copyFromFile, countRows } from '../../infra/backup/copy.ts'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest, TableFile } from '../../infra/backup/manifest.ts'
-import { addCounts } from '../../infra/backup/row-digest.ts'
-import { copyJobsFromFile } from '../../infra/jobs/job-copies.ts'
 import { inTransaction } from './connection.ts'
 import { readMigrationNames } from './backup.ts'
 import { excludedTables } from './contents.ts'
 import { readFileOf, type Backup } from './target.ts'
 
-/** What a database has that a backup may go to. */
+/** The state of a database that a backup is restored to. */
 export type DatabaseState = 'empty' | 'restored' | 'filled'
 
 /** Restored: from this backup, by a restore that may not have ended. */
@@ -49,25 +47,33 @@ export async function requireNoServers(client: pg.Client): Promise<void> {
     throw new BackupError('Servers or workers are connected to the database: stop them before the restore.')
 }
 
+export interface LoadOptions {
+  onProgress: (message: string) => void
+  /** Tables that the backup has in another form. */
+  besides?: string[]
+  /** Changes the loaded rows, and loads these tables. */
+  convert?: (client: pg.Client) => Promise<void>
+}
+
 /** The tables are those of the backup's migrations. */
 export async function loadDatabase(
   client: pg.Client,
   backup: Backup,
   manifest: Manifest,
-  onProgress: (message: string) => void,
+  { onProgress, besides = [], convert }: LoadOptions,
 ): Promise<void> {
-  const tables = await listTables(client, excludedTables)
-  const files = filesByTable(tables, manifest.tables)
+  const tables = await listTables(client, [...excludedTables, ...besides])
+  requireTables(tables, manifest.tables)
   await inTransaction(client, '', async () => {
     const names = [...tables.map(({ name }) => quote(name)), 'restored_copy']
     await client.query(`LOCK TABLE ${names.join(', ')} IN ACCESS EXCLUSIVE MODE`)
     await requireNoUsers(client)
     await withoutConstraints(client, tables, async () => {
       await client.query(`TRUNCATE ${names.join(', ')}`)
-      for (const table of tables) await loadTable(client, backup, table, files.get(table)!, onProgress)
+      for (const file of manifest.tables) await loadTable(client, backup, file, onProgress)
+      await convert?.(client)
     })
     await setSequences(client, manifest.sequences)
-    await copyJobsFromFile(client, await readFileOf(backup, manifest.jobs.file))
     await discardUnfinishedUploads(client)
     await client.query('INSERT INTO restored_copy (backup_id, backup_created_at) VALUES ($1, $2)', [
       manifest.id,
@@ -80,20 +86,16 @@ export async function loadDatabase(
 async function loadTable(
   client: pg.Client,
   backup: Backup,
-  table: Table,
-  files: TableFile[],
+  file: TableFile,
   onProgress: (message: string) => void,
 ): Promise<void> {
-  const expected = addCounts(files)
-  for (const file of files)
-    await copyFromFile(client, columnsOf({ ...file, name: table.name }), await readFileOf(backup, file.file))
-  const { rows, digest } = await countRows(client, rowsOf({ ...files[0], name: table.name }))
-  if (rows !== expected.rows || digest !== expected.digest)
+  await copyFromFile(client, columnsOf(file), await readFileOf(backup, file.file))
+  const { rows, digest } = await countRows(client, rowsOf(file))
+  if (rows !== file.rows || digest !== file.digest)
     throw new BackupError(
-      `The table ${table.name} has ${rows} rows in the database that differ from the ${expected.rows} of ` +
-        'the backup.',
+      `The table ${file.name} has ${rows} rows in the database that differ from the ${file.rows} of the backup.`,
     )
-  onProgress(`table ${table.name}: ${rows} rows`)
+  onProgress(`table ${file.name}: ${rows} rows`)
 }
 
 /** A server that started meanwhile has created its first user. */
@@ -105,21 +107,14 @@ async function requireNoUsers(client: pg.Client): Promise<void> {
     )
 }
 
-/**
- * The files of each table. Version 1.10.0 knows no partitions: its backup of a database that was upgraded has
- * a file for each partition, whose name begins with the table's.
- */
-function filesByTable(tables: Table[], files: TableFile[]): Map<Table, TableFile[]> {
-  const shape = ({ columns }: Table): string => JSON.stringify([...columns].sort())
-  const tableOf = (file: TableFile): Table | undefined =>
-    tables.find(({ name }) => name === file.name) ??
-    tables.find((table) => file.name.startsWith(`${table.name}_`) && shape(table) === shape(file))
-  const found = Map.groupBy(files, tableOf)
-  const isComplete = tables.every((table) => found.get(table)?.every((file) => shape(file) === shape(table)))
-  if (isComplete && !found.has(undefined)) return found as Map<Table, TableFile[]>
-  throw new BackupError(
-    'The database has other tables or columns than the backup: restore into an empty database.',
-  )
+/** @throws BackupError unless the backup has a file for each table, with its columns. */
+function requireTables(tables: Table[], files: TableFile[]): void {
+  const shapes = (of: Table[]): string =>
+    JSON.stringify(of.map(({ name, columns }) => [name, [...columns].sort()]).sort())
+  if (shapes(tables) !== shapes(files))
+    throw new BackupError(
+      'The database has other tables or columns than the backup: restore into an empty database.',
+    )
 }
 
 /** The bytes of unfinished uploads are not in a backup. Their clients begin again. */

@@ -38,7 +38,7 @@ export async function openBackup(address: string, options: OpenTargetOptions): P
   return { target: await openTarget(parent, options), name }
 }
 
-/** Whether it may be a backup: of a bucket, reading the manifest tells. */
+/** Whether the path may be a backup. A path in a bucket always may: its manifest is read later. */
 async function exists(path: string): Promise<boolean> {
   if (path.startsWith('s3://')) return true
   return await stat(path).then(

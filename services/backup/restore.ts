@@ -4,16 +4,22 @@ import { join } from 'node:path'
 import { BackupError } from '../../infra/backup/errors.ts'
 import type { Manifest } from '../../infra/backup/manifest.ts'
 import { openDatabase } from '../../infra/database/database.ts'
-import { prepareJobQueues, type QueueOptions } from '../../infra/jobs/queue.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { isBlobKey, type BlobStore } from '../storage/blobs/blob-store.ts'
 import { markRestoring, readMarker } from '../storage/ownership.ts'
 import { verifyStore, type Difference, type Verification } from '../storage/verify.ts'
+import { conversionOf, isBeforeBaseline, withBaseline } from './before-baseline.ts'
 import { readBlobList } from './blob-list.ts'
 import { checkBackup, requireBlobs } from './check-backup.ts'
 import { withConnection } from './connection.ts'
 import { copyBlobs } from './copy-blobs.ts'
-import { loadDatabase, readDatabaseState, requireNoServers, type DatabaseState } from './load-database.ts'
+import {
+  loadDatabase,
+  readDatabaseState,
+  requireNoServers,
+  type DatabaseState,
+  type LoadOptions,
+} from './load-database.ts'
 import { locationOf, type Backup } from './target.ts'
 
 export interface RestoreOptions {
@@ -23,7 +29,6 @@ export interface RestoreOptions {
   store: BlobStore
   /** The folder for blobs on their way. */
   tempFolder: string
-  queues: QueueOptions[]
   /** Whether the store may have blobs already, because it has survived the database. */
   keepFiles?: boolean
   onProgress?: (message: string) => void
@@ -41,14 +46,15 @@ export async function restoreBackup(options: RestoreOptions): Promise<RestoreRes
   const { backup, url, store, onProgress = () => {}, onDifference } = options
   const folder = locationOf(backup)
   onProgress(`checking ${folder}`)
-  const manifest = await checkBackup(backup)
+  const checked = await checkBackup(backup)
+  const isOld = isBeforeBaseline(checked)
+  const manifest = isOld ? withBaseline(checked) : checked
   const state = await requireTarget(options, manifest)
   if (options.keepFiles !== true) await requireBlobs(backup, manifest)
   await markRestoring(store, manifest.database_id, manifest.id)
   await restoreBlobs(options, manifest)
-  if (state === 'empty') await restoreRows(options, manifest)
+  if (state === 'empty') await restoreRows(options, manifest, isOld ? conversionOf(backup, manifest) : {})
   await applyMigrations(url, onProgress)
-  await prepareJobQueues(url, options.queues)
   const database = openDatabase({ url, name: 'platform restore', poolSize: 2, statementTimeout: 600_000 })
   try {
     onProgress('comparing the database with the file store')
@@ -115,13 +121,13 @@ async function restoreBlobs(
 }
 
 async function restoreRows(
-  { backup, url, queues, onProgress = () => {} }: RestoreOptions,
+  { backup, url, onProgress = () => {} }: RestoreOptions,
   manifest: Manifest,
+  conversion: Omit<LoadOptions, 'onProgress'>,
 ): Promise<void> {
   await applyMigrations(url, () => {}, { only: manifest.migrations })
-  await prepareJobQueues(url, queues)
   await withConnection(url, 'platform restore', async (client) => {
     await requireNoServers(client)
-    await loadDatabase(client, backup, manifest, onProgress)
+    await loadDatabase(client, backup, manifest, { onProgress, ...conversion })
   })
 }

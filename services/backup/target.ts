@@ -22,7 +22,7 @@ export interface BackupTarget {
   addManifest(name: string, content: string): Promise<void>
   /** null for a missing file. */
   read(name: string, file: string): Promise<Readable | null>
-  /** Removes a backup, its manifest first: without it, it is no backup any more. */
+  /** Removes a backup, its manifest first: without a manifest, it is no longer a backup. */
   remove(name: string): Promise<void>
   close(): Promise<void>
 }

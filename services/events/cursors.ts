@@ -9,7 +9,7 @@ import { invalidRequest, type ApiError } from '../../infra/errors.ts'
 /** The `cursor` of the beginning of the log. */
 const start = 'start'
 
-/** What a decrypted cursor begins with. The sequence follows, in 8 bytes. */
+/** The first bytes of a decrypted cursor. The sequence follows, in 8 bytes. */
 const mark = Buffer.from('eventlog')
 const algorithm = 'aes-128-ecb'
 

@@ -61,14 +61,6 @@ const systemActor: Actor = {
   service_account_id: null,
 }
 
-/**
- * The actor in the database. That of a person has no `service_account_id`: releases up to 1.12.0 refuse the
- * field, and they read the events of newer servers during a rollout. Every read adds it.
- */
-function storedActor({ service_account_id: serviceAccountId, ...actor }: Actor): object {
-  return serviceAccountId === null ? actor : { ...actor, service_account_id: serviceAccountId }
-}
-
 /** Insert an event with its deliveries, by the event's audience. */
 const insertStatements = {
   members: sql.insertProjectEvent,
@@ -100,7 +92,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         role: ownerId === null ? info.role : null,
         request_id: requestId,
         client_request_id: clientRequestId,
-        actor: storedActor(actor),
+        actor,
         data,
         created_at: at,
         // Only this type is compared with them.

@@ -1,7 +1,7 @@
 // Event streams: sends new events to the subscribers of this process. It reads each new batch once for all
-// subscribers, and sends to each subscriber the events that its API key can read at
-// that moment. A slow subscriber never causes buffering: a subscriber that is not waiting when a batch
-// arrives reads its own pages from the database when it is ready again.
+// subscribers, and sends to each subscriber the events that its API key can read at that moment. A slow
+// subscriber never causes buffering: a subscriber that is not waiting when a batch arrives reads its own
+// pages from the database when it is ready again.
 //
 // One process numbers the committed events: the leader. The others ask it after a commit, and learn from its
 // notification how far the log reaches. A process numbers events itself while it receives no notifications,
@@ -11,8 +11,8 @@ import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import { ApiError } from '../../infra/errors.ts'
-import { coalesce } from '../../infra/coalesce.ts'
-import { OpenCounts } from '../../infra/open-counts.ts'
+import { coalesce } from '../../infra/concurrency/coalesce.ts'
+import { OpenCounts } from '../../infra/concurrency/open-counts.ts'
 import type { Leadership } from '../../infra/database/leadership.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { SentEvent } from '../../infra/contract/operation.ts'
@@ -39,7 +39,7 @@ export interface EventStreamsOptions {
   principals: Principals
   cursors: () => Promise<EventCursors>
   listener: Bus
-  /** Which process numbers the events. Default: this one. */
+  /** Determines the process that numbers the events. Default: this one. */
   leadership?: Pick<Leadership, 'leading' | 'onChange'>
   /** Streams that one user may have open in this process. */
   streamsPerUser: number

@@ -32,7 +32,7 @@ interface Invited {
   principal: Principal
 }
 
-/** Null if it does not exist, or is for somebody else. `origin` is that of the server. */
+/** Null if the invitation does not exist, or is for another user. `origin` is that of the server. */
 export async function findInvitationOf(
   db: Db,
   invited: Invited,
@@ -45,7 +45,7 @@ export async function findInvitationOf(
   })
 }
 
-/** Accepts or declines. Throws 404 for the invitation of somebody else, and 409 for one that has ended. */
+/** Accepts or declines. Throws 404 for the invitation of another user, and 409 for one that has ended. */
 export async function answerInvitation(
   tx: Db,
   services: AnswerServices,

@@ -52,7 +52,7 @@ function renderQuestion({ id, place, role, inviter }: OwnInvitation, account: st
     </form>`
 }
 
-/** For an invitation that does not exist, or is for somebody else. */
+/** For an invitation that does not exist, or is for another user. */
 export function renderNoInvitation(account: string): string {
   return page({
     title: 'There is no such invitation',

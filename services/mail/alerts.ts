@@ -2,19 +2,19 @@
 
 interface AlertText {
   subject: string
-  /** What has happened. An attacker must not choose a part of it, such as the name of a key. */
+  /** The event. An attacker must not choose a part of the text, such as the name of a key. */
   before: string
-  /** What to do if it was not the user. */
+  /** Advice for a user who did not cause the event. */
   after: string
 }
 
 const table = {
   email_changed: {
     subject: 'A new email address for your account',
-    before: 'Somebody, probably you, asked for another email address for your account.',
+    before: 'A change of the email address of your account was requested.',
     after: 'If it was not you, change your password now: that ends the other sessions and this request.',
   },
-  // To the former address, which can reset no password any more.
+  // To the former address, which can no longer reset the password.
   former_address: {
     subject: 'The email address of your account was changed',
     before: 'Your account has another email address now, and this one no longer signs in. It was changed at:',
@@ -34,17 +34,17 @@ const table = {
   },
   second_factor_off: {
     subject: 'Your second factor was removed',
-    before: 'Sign-ins need no code of an authenticator app any more.',
+    before: 'Sign-ins no longer need a code of an authenticator app.',
     after: 'If it was not you, reset your password now, and turn the second factor on again.',
   },
   recovery_code_used: {
     subject: 'A recovery code was used',
-    before: 'Somebody, probably you, signed in with one of your recovery codes. It does not work again.',
+    before: 'One of your recovery codes was used to sign in. It does not work again.',
     after: 'If it was not you, reset your password now, and turn the second factor off and on again.',
   },
   identity_linked: {
     subject: 'A new way to sign in to your account',
-    before: 'Somebody, probably you, signed in to your account with an identity provider for the first time.',
+    before: 'An identity provider was used for the first time to sign in to your account.',
     after: 'If it was not you, remove the identity, and change the password at the provider now.',
   },
   identity_removed: {
@@ -64,12 +64,12 @@ const table = {
   },
   api_key_created: {
     subject: 'A new API key for your account',
-    before: 'Somebody, probably you, created an API key of your account in a session.',
+    before: 'An API key of your account was created in a session.',
     after: 'If it was not you, revoke the key, and reset your password now.',
   },
   api_key_created_by_key: {
     subject: 'A new API key for your account, created with another one',
-    before: 'Somebody, probably you, created an API key of your account with another API key.',
+    before: 'An API key of your account was created with another API key.',
     after: 'If it was not you, revoke the key and the one that created it.',
   },
   refresh_token_reused: {
@@ -89,13 +89,13 @@ const table = {
   webhook_endpoint_created: {
     subject: 'A new webhook endpoint for your account',
     before:
-      'Somebody, probably you, created a webhook endpoint. It gets events of your account, even after the ' +
-      'API key or the session that created it has ended:',
+      'A webhook endpoint was created. It gets events of your account, even after the API key or the ' +
+      'session that created it has ended:',
     after: 'If it was not you, delete the endpoint, revoke your API keys, and reset your password now.',
   },
   webhook_endpoint_redirected: {
     subject: 'A webhook endpoint was changed',
-    before: 'Somebody, probably you, changed the URL or the event types of a webhook endpoint:',
+    before: 'The URL or the event types of a webhook endpoint were changed:',
     after: 'If it was not you, delete the endpoint, revoke your API keys, and reset your password now.',
   },
   webhook_endpoint_disabled: {

@@ -4,7 +4,7 @@
 import { isAlert } from './alerts.ts'
 import type { MailKind } from './templates.ts'
 
-/** The kinds that anybody can request for any address. */
+/** The kinds that strangers can request for any address. */
 export const openKinds: MailKind[] = [
   'sign_up',
   'link',

@@ -102,7 +102,7 @@ interface AlertOptions {
   dedupeKey?: string
 }
 
-/** The same for the address of a user that is given, such as the former one. */
+/** Sends an alert to the given address of a user, such as the former one. */
 export async function alertAddress(
   tx: Db,
   services: MailServices,

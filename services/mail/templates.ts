@@ -1,4 +1,4 @@
-// What the e-mails say, as text and as HTML.
+// The texts of the e-mails, as text and as HTML.
 import type { Config } from '../../infra/config/config.ts'
 import { html } from '../../infra/html/html.ts'
 import { alerts, lastAlert, type Alert } from './alerts.ts'
@@ -6,10 +6,10 @@ import { alerts, lastAlert, type Alert } from './alerts.ts'
 /** The kinds of e-mail with a one-time token. */
 export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
 
-/** Those about invitations. */
+/** The e-mails about invitations. */
 type Invitation = 'invitation' | 'organization_invitation'
 
-/** Those about payments. Their sender writes them. */
+/** The e-mails about payments. Their sender writes them. */
 export type Receipt = 'receipt' | 'refund_receipt'
 
 export type MailKind = Mailed | Alert | Invitation | Receipt | 'account_exists'
@@ -49,7 +49,7 @@ const templates: Record<Exclude<MailKind, Receipt>, Template> = {
   },
   account_exists: {
     subject: 'You have an account already',
-    before: 'Somebody, probably you, signed up with this address. It has an account already.',
+    before: 'This address was used to sign up. It has an account already.',
     after: 'Sign in, or reset your password if you forgot it. If it was not you, nothing changes.',
   },
   link: {
@@ -91,7 +91,7 @@ export interface MailContext {
   invitation?: string | null
   /** null: the e-mail shows the token itself. */
   target?: LinkTarget | null
-  /** What an alert is about. */
+  /** The subject of an alert, such as the URL of an endpoint. */
   detail?: string
 }
 
@@ -113,7 +113,7 @@ export function renderMail(
   }
 }
 
-/** Says that further alerts are not sent. The same for an alert that says so already. */
+/** Adds the sentence that further alerts are not sent, unless the content has it already. */
 export function asLastAlert(content: MailContent): MailContent {
   if (content.text.includes(lastAlert)) return content
   const note = html`<p>${lastAlert}</p>`.text

@@ -1,6 +1,6 @@
 // Sends e-mails by SMTP, or keeps them in the outbox of the database.
 import type { Transporter } from 'nodemailer'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import type { MailContent } from './templates.ts'
 
 export interface MailTransport {

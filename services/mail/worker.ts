@@ -76,7 +76,7 @@ export function createMailWorker({
     await finish(job, 'sent')
   }
 
-  /** What an e-mail says, and to whom. Null if it is not to be sent. */
+  /** The content and the recipient of an e-mail. Null if it is not to be sent. */
   async function prepare(tx: Db, id: string): Promise<Prepared | null> {
     const row = await sql.lockMail(tx, { id, open_kinds: openKinds })
     if (row === undefined) return null

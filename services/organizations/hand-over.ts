@@ -10,7 +10,7 @@ import type { OrganizationRole } from './access.ts'
 
 type Giver = Pick<Principal, 'userId'>
 
-/** What is handed out. */
+/** The right that is handed out. */
 export type Gift =
   /** A role in a project; with `customRoleId` that custom role. */
   | { projectId: string; role: Role; customRoleId?: string | null }

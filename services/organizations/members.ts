@@ -62,7 +62,7 @@ export async function findOrganizationMember(
   return { member, isOwn, isServiceAccount: serviceAccountId !== null }
 }
 
-/** Whom a request adds. */
+/** The user or address that a request adds. */
 interface Invitee {
   userId: string | null
   email: string | null

@@ -7,16 +7,22 @@ import type { Db } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { openProject } from '../projects/access.ts'
-import { mayActAsOperator, type Principal } from '../users/authentication.ts'
-import { requireOrganizationRole } from './access.ts'
+import { isForOperator, openProject } from '../projects/access.ts'
+import type { Principal } from '../users/authentication.ts'
+import { requiredRole, requireOrganizationRole } from './access.ts'
 
 export type ServiceAccount = components['schemas']['ServiceAccount']
 
-/** What a service account belongs to. */
+/** The organization or project of a service account. */
 interface Place {
   organization_id?: string | null
   project_id?: string | null
+}
+
+/** The states of a project in which its service accounts can be read and deleted. */
+const allowedStates: Record<string, string[] | undefined> = {
+  GET: ['active', 'archived'],
+  DELETE: ['active', 'archived', 'deleted'],
 }
 
 interface AccountRequest {
@@ -25,32 +31,30 @@ interface AccountRequest {
 }
 
 /**
- * Throws 404 or 403 unless the caller is an admin of the organization, or of the project if it belongs to
- * one. In a project of a person only its owners manage service accounts, which use the limits of its main
- * owner. Operators may delete. Throws 409 for other writes in a project that is archived.
+ * Throws 404 or 403 unless the caller has the role that `x-organization-access` of the operation declares, in
+ * the organization, or in the project if it belongs to one. In a project of a person only its owners manage
+ * service accounts, which use the limits of its main owner. Throws 409 for writes in a project that is
+ * archived, except DELETE.
  * @param options.lock whether to lock the organization or the project until the transaction ends.
  * @returns whose limits its service accounts use.
  */
 export async function requireAdminOf(
   tx: Db,
-  { operation, principal }: AccountRequest,
+  request: AccountRequest,
   { organization_id: organizationId, project_id: projectId }: Place,
   options: { lock?: boolean } = {},
 ): Promise<string> {
-  const isDelete = operation.method === 'DELETE'
-  const isForOperator = isDelete && mayActAsOperator(principal)
+  const { operation, principal } = request
   if (organizationId != null) {
-    const role = isForOperator ? 'none' : 'admin'
-    await requireOrganizationRole(tx, organizationId, principal, role, options)
+    await requireOrganizationRole(tx, organizationId, principal, requiredRole(request), options)
     return organizationId
   }
-  const states = operation.method === 'GET' ? ['active', 'archived'] : ['active']
-  const role = isForOperator ? 'none' : 'admin'
-  const projectAccess = { role, states: isDelete ? ['active', 'archived', 'deleted'] : states }
-  const request = { operation: { ...operation, projectAccess }, principal, params: { id: projectId! } }
-  const project = await openProject(tx, request, options)
+  const states = allowedStates[operation.method] ?? ['active']
+  const projectAccess = { ...operation.organizationAccess!, states }
+  const onProject = { operation: { ...operation, projectAccess }, principal, params: { id: projectId! } }
+  const project = await openProject(tx, onProject, options)
   if (project.organization_id !== null) return project.organization_id
-  if (project.your_role !== 'owner' && !isForOperator)
+  if (project.your_role !== 'owner' && !isForOperator(request))
     throw forbidden('Only owners of a project of a person manage its service accounts.', 'role', project.id)
   return project.owner_id
 }

@@ -66,16 +66,9 @@ export async function listCheckouts(
   return await sql.listCheckouts(db, { ...query, ...filter })
 }
 
-/**
- * Reads a session without authorization; undefined if there is none. `lock` locks the row against other
- * writers.
- */
-export async function checkoutById(
-  db: Db,
-  id: string,
-  { lock = false } = {},
-): Promise<OwnedCheckout | undefined> {
-  return await (lock ? sql.lockCheckout : sql.findCheckout)(db, { id })
+/** The session, without authorization; undefined if there is none. */
+export async function findCheckout(db: Db, id: string): Promise<OwnedCheckout | undefined> {
+  return await sql.findCheckout(db, { id })
 }
 
 /** Locks the open session of an order against other writers; null if there is none. */

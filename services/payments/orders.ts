@@ -15,8 +15,12 @@ import type { SalesFilter } from './sales.ts'
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
 
-/** An order with its owner. */
+/** An order with its owner, whom the API does not return. */
 export type OwnedOrder = Order & { owner_id: string }
+
+export function toOrder({ owner_id: _owner, ...order }: OwnedOrder): Order {
+  return order
+}
 
 /** The maximum total of an order, in minor units. */
 const maxOrderAmount = 999_999_999_999

@@ -20,7 +20,7 @@ import {
 import type { PaymentServices } from './gateway.ts'
 import {
   startNextPeriod,
-  subscriptionById,
+  lockSubscription,
   type OwnedSubscription,
   type SandboxCard,
 } from './subscriptions.ts'
@@ -76,7 +76,7 @@ async function expireDueCheckout(tx: Db, services: PaymentServices, id: string):
 }
 
 async function renewOrCancel(tx: Db, services: PaymentServices, id: string): Promise<void> {
-  const subscription = (await subscriptionById(tx, id, { lock: true }))!
+  const subscription = (await lockSubscription(tx, id))!
   const { status, due_at: dueAt, cancel_at_period_end: cancelAtPeriodEnd } = subscription
   const at = await paymentsNow(tx)
   if (dueAt === null || new Date(dueAt) > at) return

@@ -1,4 +1,4 @@
-// Whose orders, checkout sessions, subscriptions and refunds a list returns. Operators list those of all
+// Access to the lists of orders, checkout sessions, subscriptions and refunds. Operators list those of all
 // users and projects; everyone else lists those of a project, those of an organization that they administer,
 // or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -18,7 +18,7 @@ interface SalesRequest {
 
 /** The filters of a list of sales. Without any, the list has the sales of all users and projects. */
 export interface SalesFilter {
-  space_id: string | undefined
+  workspace_id: string | undefined
   organization_id: string | undefined
   user_id: string | undefined
 }
@@ -29,7 +29,7 @@ export interface SalesFilter {
  */
 export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
-  const filter = { space_id: projectId, organization_id: organizationId, user_id: userId }
+  const filter = { workspace_id: projectId, organization_id: organizationId, user_id: userId }
   if (isOperator(principal)) {
     if (projectId === undefined || organizationId !== undefined) requireUnrestrictedKey(principal)
     if (projectId !== undefined)
@@ -47,5 +47,5 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
     await requireReadRole(db, organizationId, principal, 'admin')
     if (projectId === undefined) return filter
   }
-  return { ...filter, space_id: await openWorkspace(db, { operation, principal }, projectId) }
+  return { ...filter, workspace_id: await openWorkspace(db, { operation, principal }, projectId) }
 }

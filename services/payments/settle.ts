@@ -6,12 +6,12 @@ import * as sql from '../../generated/sql/payments.ts'
 import { invalidState } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { newIdAt } from '../../infra/ids.ts'
-import { checkoutById, lockOpenCheckout, toCheckout, type OwnedCheckout } from './checkouts.ts'
+import { findCheckout, lockOpenCheckout, toCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { PaymentServices } from './gateway.ts'
 import { findOrder, type OwnedOrder } from './orders.ts'
 import {
   startSubscription,
-  subscriptionById,
+  findSubscription,
   toSubscription,
   type OwnedSubscription,
   type Period,
@@ -168,7 +168,7 @@ export async function emitSubscriptionUpdated(
   previous: OwnedSubscription,
   changed?: OwnedSubscription,
 ): Promise<OwnedSubscription> {
-  const current = changed ?? (await subscriptionById(tx, previous.id))!
+  const current = changed ?? (await findSubscription(tx, previous.id))!
   await events.emit(tx, 'subscription.updated', toSubscription(current), {
     previous: toSubscription(previous),
     userId: current.owner_id,
@@ -223,7 +223,7 @@ export async function expireCheckout(
   at: Date,
 ): Promise<OwnedCheckout> {
   const { checkout, subscription } = locked
-  if (checkout?.id !== id) throw invalidState('checkout session', (await checkoutById(tx, id))!.status)
+  if (checkout?.id !== id) throw invalidState('checkout session', (await findCheckout(tx, id))!.status)
   const expired = await closeCheckout(tx, services, checkout, at)
   if (!checkout.owns_order) return expired
   if (subscription !== null) await cancelSubscriptionNow(tx, services, subscription, at)

@@ -67,16 +67,14 @@ export function toSubscription(found: OwnedSubscription): Subscription {
   return subscription
 }
 
-/**
- * Reads a subscription without authorization; undefined if there is none. `lock` locks the row against other
- * writers.
- */
-export async function subscriptionById(
-  db: Db,
-  id: string,
-  { lock = false } = {},
-): Promise<OwnedSubscription | undefined> {
-  return await (lock ? sql.lockSubscription : sql.findSubscription)(db, { id })
+/** The subscription, without authorization; undefined if there is none. */
+export async function findSubscription(db: Db, id: string): Promise<OwnedSubscription | undefined> {
+  return await sql.findSubscription(db, { id })
+}
+
+/** The subscription, locked against other writers; undefined if there is none. */
+export async function lockSubscription(tx: Db, id: string): Promise<OwnedSubscription | undefined> {
+  return await sql.lockSubscription(tx, { id })
 }
 
 export interface NewSubscription {

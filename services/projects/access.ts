@@ -5,7 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { isOperator, type Principal } from '../users/authentication.ts'
+import { isOperator, mayActAsOperator, type Principal } from '../users/authentication.ts'
 import { restorableDays, type Project, type Role } from './projects.ts'
 
 /**
@@ -15,6 +15,11 @@ import { restorableDays, type Project, type Role } from './projects.ts'
 export const ranks = { none: 0, viewer: 1, editor: 2, admin: 3, owner: 4 } as const
 
 export type Rank = keyof typeof ranks
+
+interface AccessRequest {
+  operation: Pick<OperationInfo, 'method' | 'projectAccess' | 'organizationAccess'>
+  principal: Principal
+}
 
 interface ProjectRequest {
   operation: OperationInfo
@@ -41,11 +46,9 @@ export async function openProject(
  * `openProject` without the check of the status. For operations on something inside the project, whose 404
  * and 403 come before the 409 of the project: they call `requireProjectStatus` afterwards.
  */
-export async function findProject(
-  db: Db,
-  { operation, params: { id }, principal }: ProjectRequest,
-  { lock = false } = {},
-): Promise<Project> {
+export async function findProject(db: Db, request: ProjectRequest, { lock = false } = {}): Promise<Project> {
+  const { operation, principal } = request
+  const { id } = request.params
   const { role, states } = requiredAccess(operation)
   const find = lock ? sql.lockProject : sql.findProject
   const row = await find(db, {
@@ -59,10 +62,19 @@ export async function findProject(
   if (row.status === 'deleted' && !states.includes('deleted'))
     throw reachable && row.your_role !== null ? deletedProject(row as Project) : notFound('project', id)
   if (!reachable) throw keyForOtherProjects(id)
-  if (ranks[row.your_role ?? 'none'] < ranks[role]) {
+  if (ranks[row.your_role ?? 'none'] < ranks[role] && !isForOperator(request))
     throw missingRole(role, row.your_role, id)
-  }
   return row as Project
+}
+
+/**
+ * Whether the caller is an operator, and needs no role because the access of the operation declares
+ * `operators`. To change something, operators need a key that is not limited to projects.
+ */
+export function isForOperator({ operation, principal }: AccessRequest): boolean {
+  const { method, projectAccess, organizationAccess } = operation
+  const mayAccess = method === 'GET' ? isOperator : mayActAsOperator
+  return (projectAccess ?? organizationAccess)?.operators === true && mayAccess(principal)
 }
 
 /** 403 for a caller with a lower role in the project, or none. */
@@ -99,7 +111,7 @@ export function scopeOf({ id, scopes }: Pick<OperationInfo, 'id' | 'scopes'>): s
   return scopes[0]
 }
 
-/** What a member may do in the project itself, and in each area. */
+/** The roles of a member in the project itself, and in each area. */
 export interface MemberRoles {
   role: Role
   storage_role: Role | null
@@ -114,12 +126,12 @@ export function roleByScope(member: MemberRoles, scope: string): Role | null {
   return member.role
 }
 
-/** What `x-project-access` of an operation requires. */
+/** The requirements of `x-project-access` of an operation. */
 export interface RequiredAccess {
   role: Rank
   /** The statuses that the project may have. */
   states: string[]
-  /** Whether operators need no role, whatever the status of the project. */
+  /** Whether operators need no role, and the status of the project does not matter to them. */
   operators: boolean
 }
 

@@ -126,7 +126,7 @@ export async function insertInvitation(
   })
 }
 
-/** The email address of whoever is invited. */
+/** The email address that is invited, or that of the invited user. */
 export async function inviteeAddress(
   tx: Db,
   { email, user_id: userId }: Pick<Invitation, 'email' | 'user_id'>,

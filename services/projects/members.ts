@@ -42,8 +42,8 @@ export async function findMember(
   return member
 }
 
-/** Throws 403 when one of the roles is `owner` and the caller's own role is not. */
-export function requireOwnerForOwnerRole(own: string, roles: string[]): void {
+/** Throws 403 when a caller who is not an owner adds, changes or removes an owner. */
+export function requireOwnerToChangeOwner(own: string, roles: string[]): void {
   if (own !== 'owner' && roles.includes('owner'))
     throw forbidden('Only an owner can add, change or remove an owner.', 'role')
 }
@@ -56,10 +56,10 @@ export function requireCanRemove(project: Project, principal: Principal, member:
   if (member.user.id === principal.userId) return
   if (ranks[project.your_role] < ranks.admin)
     throw forbidden('Your role allows you to remove only yourself.', 'role')
-  requireOwnerForOwnerRole(project.your_role, [member.role])
+  requireOwnerToChangeOwner(project.your_role, [member.role])
 }
 
-/** Whom a request adds to a project. */
+/** The user or address that a request adds to a project. */
 interface Invitee {
   who: { email: string } | { userId: string }
   isMember: boolean
@@ -124,8 +124,8 @@ export async function requireUsableRole(
     throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')
 }
 
-/** Throws 409 for a member through the organization of the project, whom only the organization removes. */
-export function requireOwnMembership({ organization_role: role }: Member): void {
+/** Throws 409 for an owner or admin of the project's organization, whom only the organization removes. */
+export function requireNotOrganizationAdmin({ organization_role: role }: Member): void {
   if (role !== null)
     throw conflict(
       'organization_role',

@@ -40,14 +40,12 @@ export async function insertProjectWithOwner(
 ): Promise<Project> {
   const id = newId('prj')
   const project = await sql.insertProject(db, {
+    tags: [],
+    metadata: {},
+    ...fields,
     id,
-    name: fields.name,
-    description: fields.description ?? null,
-    category: fields.category ?? null,
     owner_id: ownerId,
     organization_id: fields.organization_id ?? null,
-    tags: fields.tags ?? [],
-    metadata: fields.metadata ?? {},
     created_at: timeOf(id),
     member_id: newId('mem'),
   })

@@ -3,10 +3,10 @@
 // access. Where `x-project-access` declares `operators`, operators have access to all resources; to change
 // them, they need a key that is not limited to projects. The errors come in this order: 404 when the resource
 // does not exist, 403 without permission, 409 for the wrong project status.
-import { keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
+import { isForOperator, keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { isOperator, mayActAsOperator, type Principal } from '../users/authentication.ts'
+import type { Principal } from '../users/authentication.ts'
 import type { Role } from './projects.ts'
 
 /** The columns that decide about the access to a resource. prisma/sql/projects/access.sql selects them. */
@@ -25,7 +25,7 @@ interface ResourceRequest {
   principal: Principal
 }
 
-/** What an error message calls the resource. */
+/** The name and id of the resource in error messages. */
 interface ResourceName {
   name: string
   id: string
@@ -39,12 +39,6 @@ export function requireAccess<Found extends WorkspaceResource>(
 ): asserts found is Found {
   requirePermission(found, request, resource)
   if (!isForOperator(request)) requireWorkspaceStatus(found, request)
-}
-
-/** Whether the caller is an operator who has access to all resources of the operation. */
-function isForOperator({ operation, principal }: ResourceRequest): boolean {
-  const mayAccess = operation.method === 'GET' ? isOperator : mayActAsOperator
-  return requiredAccess(operation).operators && mayAccess(principal)
 }
 
 /**

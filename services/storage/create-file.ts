@@ -1,19 +1,21 @@
 // Creates files: receives an upload within the quota, stores it as a blob and inserts the row.
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
+import type { Once, Replay } from '../../infra/contract/replay.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { invalidField, quotaExceeded } from '../../infra/errors.ts'
+import { invalidField } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
-import { quotaFor, takeStorage } from './quota.ts'
+import { quotaExceeded, quotaFor, takeStorage } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
 
 export interface CreateFileServices {
   db: Db
+  once: Once
   config: Readonly<Config>
   storage: Storage
   events: Emitter
@@ -47,15 +49,16 @@ export interface FileUpload {
 
 /**
  * Creates a file in a project or in the caller's own workspace. `respond` runs in the transaction that
- * inserts the row. Throws 413 as soon as the content exceeds the quota or `maxBytes`, 400 when its SHA-256
- * differs, and the errors of `openWorkspace`. Nothing remains of a file that was not created.
+ * inserts the row; a repeated request gets its stored response. Throws 413 as soon as the content exceeds the
+ * quota or `maxBytes`, 400 when its SHA-256 differs, and the errors of `openWorkspace`. Nothing remains of a
+ * file that was not created.
  */
 export async function createFile<T>(
   services: CreateFileServices,
   request: CreateFileRequest,
   upload: FileUpload,
   respond: (tx: Db, file: StoredFile) => Promise<T>,
-): Promise<T> {
+): Promise<T | Replay> {
   const { reservations, tempFiles } = services.storage
   const places = await placesOf(services, request, upload)
   // A request repeated with its Idempotency-Key must get its response even when the quota is full. Then its
@@ -113,21 +116,20 @@ async function storeFile<T>(
   upload: FileUpload,
   { received, reservation, full }: ReceivedFile,
   respond: (tx: Db, file: StoredFile) => Promise<T>,
-): Promise<T> {
-  const { db, storage } = services
+): Promise<T | Replay> {
+  const { db, once, storage } = services
   const { sha256, ...fields } = upload.fields()
   if (sha256 !== undefined && sha256 !== received.sha256)
     throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
   upload.check?.(received)
   if (upload.projectId === undefined) await openWorkspace(db, request, fields.projectId)
-  // The transaction ends with the stored response, if the request has one.
   if (!received.isStored)
-    return await db.transaction(async () => {
+    return await once(async () => {
       throw full()
     })
   const id = newFileId()
   return await storage.storeBlob(id, received, () =>
-    db.transaction(async (tx) => {
+    once(async (tx) => {
       // The upload may have taken long, so access and quota are checked again.
       await openWorkspace(tx, request, fields.projectId, { lock: true })
       const file = {

@@ -5,7 +5,7 @@ import { notFound, type ApiError } from '../../infra/errors.ts'
 import type { Bytes } from '../../infra/contract/operation.ts'
 import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
 import { isSafeInline } from './content-type.ts'
-import { fileById, type FileRow } from './files.ts'
+import { findFile, type FileRow } from './files.ts'
 import { missingContent } from './missing-content.ts'
 
 export interface DownloadOptions {
@@ -76,7 +76,7 @@ export function toDownload(
 
 /** The file was deleted after its row was read, or the store has lost the blob. */
 async function withoutBlob(db: Db, { id }: FileRow, cause: BlobNotFound): Promise<ApiError> {
-  return (await fileById(db, id)) === undefined ? notFound('file') : missingContent('file', cause)
+  return (await findFile(db, id)) === undefined ? notFound('file') : missingContent('file', cause)
 }
 
 function typeWithCharset({ content_type: type }: FileRow): string {

@@ -75,7 +75,7 @@ export function toFile({ blob_key: _key, ...file }: FileRow): StoredFile {
 }
 
 /** Any file, expired or not, without authorization; undefined for a missing file. */
-export async function fileById(db: Db, id: string): Promise<StoredFile | undefined> {
+export async function findFile(db: Db, id: string): Promise<StoredFile | undefined> {
   return await sql.findFile(db, { id })
 }
 
@@ -142,7 +142,7 @@ export async function listFiles(
   const folder = folderOf(path ?? '') || undefined
   return await sql.listFiles(db, {
     ...query,
-    space_id: workspaceId,
+    workspace_id: workspaceId,
     content_type_pattern: contentType === undefined ? undefined : `${escapeLike(contentType)}%`,
     path: folder,
     subfolder_pattern: folder === undefined ? undefined : `${escapeLike(folder)}/%`,

@@ -130,7 +130,7 @@ async function claim(
   throw storeUnavailable(new Error('the marker was written and cannot be read'))
 }
 
-/** Makes the store that of this database, whatever it holds. @returns the previous owner. */
+/** Makes this database the owner of the store, without a check of its blobs. @returns the previous owner. */
 export async function adoptStore(db: Db, place: OwnedPlace): Promise<string | null> {
   const previous = await readMarker(place).catch((error) => {
     if (error instanceof StoreOwnershipError) return null

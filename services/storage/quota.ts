@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { quotaExceeded } from '../../infra/errors.ts'
+import { ApiError } from '../../infra/errors.ts'
 
 /** `reserved`: the bytes of unfinished uploads and of uploads in progress. */
 export interface Usage {
@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 export async function usageOf(db: Db, workspaceId: string): Promise<Usage> {
-  return await sql.readUsage(db, { space_id: workspaceId })
+  return await sql.readUsage(db, { workspace_id: workspaceId })
 }
 
 /** The quota in bytes of a project, or of a user when `projectId` is null. */
@@ -37,6 +37,13 @@ export async function takeStorage(
   workspaceId: string,
   { id, bytes, quota }: { id: string | null; bytes: number; quota: number },
 ): Promise<void> {
-  const { taken, used } = await sql.endReservationAndLockStorage(tx, { space_id: workspaceId, id })
+  const { taken, used } = await sql.endReservationAndLockStorage(tx, { workspace_id: workspaceId, id })
   if (taken + bytes > quota || used + bytes > quota + toleratedBytes) throw quotaExceeded(quota)
+}
+
+/** An upload that does not fit into the storage quota. */
+export function quotaExceeded(limit: number): ApiError {
+  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would exceed the quota of ${limit} bytes.`, {
+    constraint: 'quota',
+  })
 }

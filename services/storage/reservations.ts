@@ -80,7 +80,7 @@ export class Reservation {
 
   /**
    * Reserves what is missing for the first `bytes` bytes of an upload, and more if its length is unknown.
-   * @returns false if no place has room for them; nothing is reserved any more then.
+   * @returns false if no place has room for them; the reservation is released then.
    */
   async admit(bytes: number, { isLength = false } = {}): Promise<boolean> {
     if (bytes <= this.#admitted) return true
@@ -104,7 +104,7 @@ export class Reservation {
     const id = this.#id ?? randomUUID()
     const { bytes } = await sql.reserveStorage(this.#db, {
       id,
-      space_id: workspaceId,
+      workspace_id: workspaceId,
       least_bytes: leastBytes,
       most_bytes: mostBytes,
       quota,

@@ -3,6 +3,7 @@ import type { Config } from '../../infra/config/config.ts'
 import type { Database } from '../../infra/database/database.ts'
 import { wasRolledBack } from '../../infra/database/transaction.ts'
 import * as sql from '../../generated/sql/storage.ts'
+import { Replay } from '../../infra/contract/replay.ts'
 import { ApiError, RolledBack } from '../../infra/errors.ts'
 import type { BlobStore, LocalFile } from './blobs/blob-store.ts'
 import { createDiskBlobStore } from './blobs/disk.ts'
@@ -25,8 +26,9 @@ export interface Storage {
   claim(): Promise<void>
   /**
    * Stores the file as a blob, then runs the transaction that inserts its row. When the transaction is rolled
-   * back, the blob is deleted. When the outcome is unknown, because the connection broke during the commit,
-   * the blob stays; the orphan sweep deletes it if it has no row.
+   * back, or returns the replay of an earlier request, the blob is deleted. When the outcome is unknown,
+   * because the connection broke during the commit, the blob stays; the orphan sweep deletes it if it has no
+   * row.
    */
   storeBlob<T>(key: string, file: LocalFile, transaction: () => Promise<T>): Promise<T>
   /** Like `storeBlob`, for several blobs by key and one transaction. */
@@ -125,15 +127,19 @@ export function createStorage(
         await store.put(key, file)
         stored.push(key)
       }
-      return await transaction()
+      const result = await transaction()
+      if (result instanceof Replay) await remove(store, stored)
+      return result
     } catch (error) {
       const isRolledBack = stored.length < files.size || error instanceof RolledBack || wasRolledBack(error)
-      if (isRolledBack) {
-        const result = await store.delete(stored)
-        if (result.error !== null) onError(result.error as Error)
-      }
+      if (isRolledBack) await remove(store, stored)
       throw error
     }
+  }
+
+  async function remove(store: BlobStore, keys: string[]): Promise<void> {
+    const { error } = await store.delete(keys)
+    if (error !== null) onError(error as Error)
   }
 
   async function flushCounts(): Promise<void> {

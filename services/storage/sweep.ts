@@ -1,7 +1,7 @@
 // The sweep of the blob store, the only place that removes blobs of deleted files. It lists the whole store,
 // puts blobs that no row refers to into quarantine, and removes those that every sweep has found there for
-// the days of the quarantine. It stops with an error when too many blobs have no row, because then rather the
-// database is wrong than the store.
+// the days of the quarantine. It stops with an error when too many blobs have no row, because then the
+// database is probably incomplete.
 import { randomUUID } from 'node:crypto'
 import type { Config } from '../../infra/config/config.ts'
 import type { Db } from '../../infra/database/database.ts'
@@ -12,7 +12,7 @@ import type { Storage } from './storage.ts'
 
 export const sweepDocument = '.platform-sweep.json'
 
-/** So many blobs without a row are no reason to stop, in a store of any size. */
+/** A sweep never stops for fewer unknown blobs than this, however small the store is. */
 const allowedUnknown = 10
 const removedPerStep = 200
 

@@ -13,10 +13,10 @@ type UsageDay = components['schemas']['UsageDay']
 /** The requests of the user. A key that is limited to projects gets only those that it sent. */
 export async function listRequests(
   lists: SqlClient,
-  { userId, keyId, projectIds }: Principal,
+  { userId, credentialId, projectIds }: Principal,
   query: ListQuery<'listRequests'>,
 ): Promise<Page<ApiRequest>> {
-  const sentBy = projectIds === null ? undefined : keyId
+  const sentBy = projectIds === null ? undefined : credentialId
   return await sql.listRequests(lists, { user_id: userId, sent_by: sentBy, ...query })
 }
 

@@ -5,11 +5,11 @@ import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.js'
-import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/api-key-format.ts'
+import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
-import { changesOf, type Changes } from '../../infra/changes.ts'
+import { changesOf, type Changes } from '../../infra/contract/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -52,10 +52,10 @@ const operationsByName: readonly OperationInfo[] = Object.values<OperationInfo>(
 
 /** The key of a request, from what is cached of it: no statement runs. */
 export function currentApiKey(principal: Principal): CurrentApiKey {
-  const { type, keyId, userId, keyName, scopes, projectIds, networks, expiresAt } = principal
+  const { type, credentialId, userId, keyName, scopes, projectIds, networks, expiresAt } = principal
   return {
     type,
-    id: keyId,
+    id: credentialId,
     user_id: userId,
     name: keyName ?? 'session',
     scopes: allScopes.filter((scope) => scopes.has(scope)),
@@ -70,10 +70,10 @@ export function currentApiKey(principal: Principal): CurrentApiKey {
 
 export async function listApiKeys(
   db: Db,
-  { userId, keyId, projectIds }: Principal,
+  { userId, credentialId, projectIds }: Principal,
   query: ListQuery<'listApiKeys'>,
 ): Promise<Page<ApiKey>> {
-  const familyOf = projectIds === null ? undefined : keyId
+  const familyOf = projectIds === null ? undefined : credentialId
   return await sql.listApiKeys(db, { user_id: userId, family_of: familyOf, ...query })
 }
 
@@ -117,7 +117,7 @@ export interface NewApiKey {
  * @throws 400 for a time in the past or a malformed network.
  */
 export function newKeyFields(
-  { networks, expiresAt: end, type, userId: createdById, keyId }: Principal,
+  { networks, expiresAt: end, type, userId: createdById, credentialId }: Principal,
   userId: string,
   body: components['schemas']['ApiKeyCreate'],
 ): NewApiKey {
@@ -126,7 +126,7 @@ export function newKeyFields(
   requireNetworks(allowedAddresses ?? [])
   const asked = parseExpiresAt(body.expires_at)
   const expiresAt = asked === undefined ? end : asked
-  const createdByKey = type === 'api_key' ? keyId : null
+  const createdByKey = type === 'api_key' ? credentialId : null
   return {
     userId,
     name,
@@ -171,12 +171,12 @@ export async function insertApiKey(
  * @throws 404 when the key does not exist; 403 when it belongs to another user, or the calling key is limited
  * to some projects and did not make it.
  */
-export async function findOwnApiKey(db: Db, id: string, { userId, keyId, projectIds }: Principal) {
+export async function findOwnApiKey(db: Db, id: string, { userId, credentialId, projectIds }: Principal) {
   const row = await findApiKey(db, id)
   if (row === null) throw notFound('API key', id)
   if (row.userId !== userId) throw forbidden('This API key belongs to another user.', 'owner')
-  if (projectIds === null || id === keyId) return row
-  if ((await sql.isInKeyFamily(db, { id, family_of: keyId })) === undefined)
+  if (projectIds === null || id === credentialId) return row
+  if ((await sql.isInKeyFamily(db, { id, family_of: credentialId })) === undefined)
     throw forbidden(
       'This API key is limited to some projects, so it reaches only itself and the keys made with it.',
       'project_ids',
@@ -188,11 +188,11 @@ export async function findOwnApiKey(db: Db, id: string, { userId, keyId, project
  * Locks the keys of the caller against other changes until the transaction ends. Throws 401 when the calling
  * key was revoked, or the session has ended, since it was authenticated: it must not leave a new key behind.
  */
-export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void> {
+export async function lockKeys(tx: Db, { type, credentialId }: Principal): Promise<void> {
   const locked =
     type === 'session'
-      ? await sql.lockSessionOfCaller(tx, { id: keyId })
-      : await sql.lockKeysOfCaller(tx, { id: keyId })
+      ? await sql.lockSessionOfCaller(tx, { id: credentialId })
+      : await sql.lockKeysOfCaller(tx, { id: credentialId })
   if (locked === undefined) throw unauthorized('revoked')
 }
 
@@ -200,8 +200,8 @@ export async function lockKeys(tx: Db, { type, keyId }: Principal): Promise<void
  * Throws 403 unless the user of a session signed in during the last ten minutes: a token that was stolen
  * later must not become a key.
  */
-export async function requireRecentSignIn(tx: Db, { type, keyId }: Principal): Promise<void> {
-  if (type !== 'session' || (await sql.isRecentSignIn(tx, { id: keyId })) !== undefined) return
+export async function requireRecentSignIn(tx: Db, { type, credentialId }: Principal): Promise<void> {
+  if (type !== 'session' || (await sql.isRecentSignIn(tx, { id: credentialId })) !== undefined) return
   throw forbidden('You signed in more than ten minutes ago: sign in again.', 'recent_sign_in')
 }
 

@@ -8,7 +8,7 @@ import * as sql from '../../generated/sql/users.ts'
 import * as authSql from '../../generated/sql/auth.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
-import { digestOf, isWellFormed } from '../../infra/api-key-format.ts'
+import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
@@ -19,12 +19,12 @@ import { Networks } from './networks.ts'
 export interface Principal {
   type: 'api_key' | 'session'
   userId: string
-  /** Whose limits the requests use: the function `limits_of` of the database. */
+  /** The account whose limits the requests use: the function `limits_of` of the database. */
   accountId: string
   /** Null for a person. */
   serviceAccountId: string | null
   /** The id of the API key, or of the session. */
-  keyId: string
+  credentialId: string
   /** Null for a session. */
   keyName: string | null
   /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
@@ -92,11 +92,11 @@ export function addressRefusalOf({ networks }: Principal, address: string): ApiE
   return forbidden('This API key cannot be used from your IP address.', 'allowed_addresses')
 }
 
-/** Who caused the events of a request; null for a request without a key. */
+/** The actor in the events of a request; null for a request without a key. */
 export function actorOf(principal: Principal | null): RequestOrigin['actor'] {
   if (principal === null) return null
-  const { type, keyId, keyName, userId, serviceAccountId } = principal
-  return { type, id: keyId, name: keyName, user_id: userId, service_account_id: serviceAccountId }
+  const { type, credentialId, keyName, userId, serviceAccountId } = principal
+  return { type, id: credentialId, name: keyName, user_id: userId, service_account_id: serviceAccountId }
 }
 
 function requireAddressesOf({ networks: before }: Principal, { networks }: Principal): void {
@@ -274,7 +274,7 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
     userId: row.user_id,
     accountId: row.limits_of ?? row.user_id,
     serviceAccountId: row.service_account_id,
-    keyId: row.id,
+    credentialId: row.id,
     keyName: row.name,
     scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
     projectIds: row.all_projects ? null : new Set(row.project_ids),
@@ -289,14 +289,14 @@ export async function readPrincipalOfKey(db: Db, id: string): Promise<Principal 
   return row === undefined ? null : principalOfKey(row)
 }
 
-/** A user who has signed in, as the owner of a session. `keyId`: its id, or empty. */
-export function principalOfUser(userId: string, role: 'user' | 'admin', keyId = ''): Principal {
+/** A user who has signed in, as the owner of a session. `credentialId`: its id, or empty. */
+export function principalOfUser(userId: string, role: 'user' | 'admin', credentialId = ''): Principal {
   return {
     type: 'session',
     userId,
     accountId: userId,
     serviceAccountId: null,
-    keyId,
+    credentialId,
     keyName: null,
     scopes: new Set(defaultScopes(role)),
     projectIds: null,

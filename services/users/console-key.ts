@@ -1,7 +1,7 @@
 // An API key for one day, with which an operator enters the console of a server on their own machine.
 import type { Database } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
-import { digestOf, type KeyMode } from '../../infra/api-key-format.ts'
+import { digestOf, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import { insertApiKey } from './api-keys.ts'
 import { defaultScopes } from './scopes.ts'
 

@@ -5,7 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 
 export interface LastUsed {
-  touch(keyId: string, ip: string): void
+  touch(credentialId: string, ip: string): void
   /** Writes the pending uses now. */
   flush(): Promise<void>
   /** Stops the timer and writes the pending uses. */
@@ -39,8 +39,8 @@ export function createLastUsed(
   }
 
   return {
-    touch(keyId, ip) {
-      pending.set(keyId, { at: Date.now(), ip })
+    touch(credentialId, ip) {
+      pending.set(credentialId, { at: Date.now(), ip })
     },
     flush,
     async close() {

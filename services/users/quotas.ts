@@ -1,5 +1,5 @@
-// What a user may have: quotas, which triggers of the database count and enforce. Their names and defaults
-// are in infra/config/settings.ts.
+// The quotas of a user, which triggers of the database count and enforce. Their names and defaults are in
+// infra/config/settings.ts.
 import type { Config } from '../../infra/config/config.ts'
 import { quotaSettings } from '../../infra/config/settings.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
@@ -16,7 +16,7 @@ export type QuotaName = (typeof quotaSettings)[QuotaSetting]['quota']
 export interface Quota {
   name: QuotaName
   setting: QuotaSetting
-  /** What is counted, for people. */
+  /** The name of the counted resources in messages. */
   what: string
 }
 

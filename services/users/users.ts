@@ -6,11 +6,11 @@ import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import { isUniqueViolation, violatedConstraint } from '../../infra/database/errors.ts'
-import { conflict, notFound } from '../../infra/errors.ts'
+import { conflict, notFound, unauthorized } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import type { Changes } from '../../infra/changes.ts'
+import type { Changes } from '../../infra/contract/changes.ts'
 
 export type User = components['schemas']['User']
 
@@ -65,6 +65,13 @@ export async function listUsers(
 export async function lockUser(tx: Db, id: string): Promise<UserRow | null> {
   const locked = await sql.lockUser(tx, { id })
   return locked === undefined ? null : await tx.prisma.user.findUniqueOrThrow({ where: { id } })
+}
+
+/** Locks a user. Throws 401 if the user is not active. */
+export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
+  const row = await lockUser(tx, id)
+  if (row === null || row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+  return row
 }
 
 /**

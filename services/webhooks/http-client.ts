@@ -182,7 +182,7 @@ interface Outgoing {
 /** One request and the start of its response. */
 class Exchange {
   readonly target: URL
-  /** Aborted at the end, so that no connection is opened any more. */
+  /** Aborted at the end, so that no further connection is opened. */
   readonly connecting = new AbortController()
   readonly response: Promise<WebhookResponse>
   readonly #agents: Agents

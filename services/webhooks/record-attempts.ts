@@ -113,7 +113,7 @@ export function createAttemptRecorder({
   async function recordSuccesses(outcomes: AttemptOutcome[]): Promise<void> {
     await sql.recordSuccesses(database, {
       job_ids: outcomes.map(({ job }) => job.id),
-      retry_counts: outcomes.map(({ job }) => job.retryCount),
+      fetches: outcomes.map(({ job }) => job.fetches),
       ids: outcomes.map(({ deliveryId }) => deliveryId),
       endpoint_ids: outcomes.map(({ endpointId }) => endpointId),
       attempts: outcomes.map(({ attempt }) => JSON.stringify(attempt)),

@@ -8,16 +8,13 @@ import { newWebhookSecret } from './signature.ts'
 
 const BATCH = 500
 
-/** What versions before 1.8.0 stored. */
-const isPlain = (secret: string): boolean => secret.startsWith('whsec_')
-
 export function encryptSecret(cipher: Cipher, endpointId: string, secret: string): string {
   return cipher.encrypt(secret, endpointId)
 }
 
 /** @throws when the secret was encrypted with a key that this server does not have. */
 export function decryptSecret(cipher: Cipher, endpointId: string, stored: string): string {
-  return isPlain(stored) ? stored : cipher.decrypt(stored, endpointId)
+  return cipher.decrypt(stored, endpointId)
 }
 
 /** Secrets that a `SecretReader` keeps, so that not every delivery decrypts. */
@@ -54,7 +51,7 @@ export async function claimSecretKey(db: Db, cipher: Cipher): Promise<void> {
 }
 
 /**
- * Encrypts all secrets that are plain or encrypted with a previous key, in batches.
+ * Encrypts all secrets again that are encrypted with a previous key, in batches.
  * @param lost the new secret of an endpoint whose key is lost. Default: such secrets stay, and the first
  * error is thrown at the end.
  */

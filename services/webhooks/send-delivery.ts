@@ -1,7 +1,6 @@
 // Makes one attempt of a delivery: signs the event, posts it to the endpoint, and derives the new status of
 // the delivery from the response.
 import serializers from '../../generated/serializers.js'
-import { operations } from '../../generated/operations.ts'
 import { inCallSpan } from '../../infra/telemetry/spans.ts'
 import type { PlatformEvent } from '../events/log.ts'
 import { type Attempt, retryDelayMs } from './deliveries.ts'
@@ -41,8 +40,6 @@ export interface SendOptions {
 type SendResult = Pick<AttemptOutcome, 'status' | 'attempt' | 'request' | 'next' | 'gone'>
 type SentRequest = NonNullable<AttemptOutcome['request']>
 
-const write = serializers[operations.getEvent.replies[200].serializer!]
-
 /**
  * Sends a delivery once. Without a request, the delivery fails if the endpoint is disabled or its owner may
  * no longer read the event. Never rejects because of the endpoint.
@@ -58,7 +55,7 @@ async function post(
   { readSecret, webhookClient, onError, signal }: SendOptions,
 ): Promise<SendResult> {
   const startedAt = Date.now()
-  const body = write(due.event)
+  const body = serializers.replyPlatformEvent(due.event)
   let request: SentRequest | null = null
   try {
     const headers = headersOf(due, { readSecret, startedAt, body })

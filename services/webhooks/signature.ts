@@ -12,7 +12,7 @@ export function newWebhookSecret(): string {
 /** The signed parts of a webhook. */
 export interface WebhookMessage {
   /**
-   * The same for every attempt, so that receivers can ignore duplicates. Contains no dot, and only header
+   * Equal in all attempts, so that receivers can ignore duplicates. Contains no dot, and only header
    * characters.
    */
   id: string

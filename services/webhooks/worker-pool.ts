@@ -60,10 +60,10 @@ const maxFetch = 100
 const maxShare = 1 / 4
 
 /**
- * The milliseconds to rest after a fetch that took so many and found nothing: ten times as long, but at most
- * 250, or as long as the fetch if that is more.
+ * How long to pause after an empty fetch: ten times its duration, at most 250 ms or its duration, whichever
+ * is longer.
  */
-function restAfter(milliseconds: number): number {
+function pauseAfter(milliseconds: number): number {
   return Math.min(10 * milliseconds, Math.max(milliseconds, 250))
 }
 
@@ -76,10 +76,10 @@ export class WorkerPool<Job> implements BackgroundWorker {
   #slowJobs = 0
   /** Whether a job has ended since the last fetch, so that its group may have another one. */
   #hasEnded = false
-  /** When a fetch may follow the last one that found nothing, though no job has ended. */
-  #restUntil = 0
-  /** Wakes the pool then. */
-  #restTimer: NodeJS.Timeout | undefined
+  /** The end of the pause after an empty fetch. The end of a job ends it earlier. */
+  #pausedUntil = 0
+  /** Wakes the pool at the end of the pause. */
+  #pauseTimer: NodeJS.Timeout | undefined
   /** How many jobs the next fetch asks for. */
   #nextCount = minFetch
   /** The number of slow jobs by owner. */
@@ -102,24 +102,24 @@ export class WorkerPool<Job> implements BackgroundWorker {
 
   async stop(): Promise<void> {
     await this.#loop.stop()
-    clearTimeout(this.#restTimer)
+    clearTimeout(this.#pauseTimer)
   }
 
   /**
    * A fetch reads over the waiting jobs of full groups, however many there are. After a fetch that found
-   * fewer jobs than it asked for, the pool pauses for as long as the fetch took. After a fetch that found
-   * none, it rests until a job ends, or for the time of `restAfter`. A fetch asks for twice as many jobs as
-   * the last one found, because it locks as many before it leaves out those of full groups.
+   * fewer jobs than it asked for, the pool pauses for as long as the fetch took. After an empty fetch, it
+   * pauses until a job ends, or for the time of `pauseAfter`. A fetch asks for twice as many jobs as the last
+   * one found, because it locks that many before it leaves out those of full groups.
    */
   async #poll(): Promise<boolean> {
     const { slots, slowSlots, interval } = this.#options
     const free = Math.min(maxFetch, slots - this.#quickJobs - Math.max(0, this.#slowJobs - slowSlots))
     if (free <= 0) return false
     const startedAt = performance.now()
-    if (!this.#hasEnded && startedAt < this.#restUntil) {
-      clearTimeout(this.#restTimer)
+    if (!this.#hasEnded && startedAt < this.#pausedUntil) {
+      clearTimeout(this.#pauseTimer)
       // A timer may fire up to a millisecond early.
-      this.#restTimer = setTimeout(() => this.wake(), this.#restUntil - startedAt + 1)
+      this.#pauseTimer = setTimeout(() => this.wake(), this.#pausedUntil - startedAt + 1)
       return false
     }
     this.#hasEnded = false
@@ -130,7 +130,7 @@ export class WorkerPool<Job> implements BackgroundWorker {
     if (jobs.length === count) return true
     const took = performance.now() - startedAt
     if (jobs.length === 0) {
-      this.#restUntil = performance.now() + restAfter(took)
+      this.#pausedUntil = performance.now() + pauseAfter(took)
       return false
     }
     if (!this.#loop.isStopping) await sleep(Math.min(took, interval))
@@ -158,10 +158,7 @@ export class WorkerPool<Job> implements BackgroundWorker {
       .flatMap(this.#options.slowEndpoints.groupsOf)
   }
 
-  /**
-   * Counts work as so many jobs, at first as quick ones and after `slowAfterMs` as slow ones, until it is
-   * done.
-   */
+  /** Counts `jobs` as quick, after `slowAfterMs` as slow, until `work` is done. */
   #track(work: Promise<void>, jobs: number, source: JobOwner | null = null): void {
     const { slowEndpoints, slowAfterMs } = this.#options
     let isSlow = false

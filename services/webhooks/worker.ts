@@ -195,7 +195,7 @@ export class WebhookWorker implements BackgroundWorker {
     return new Map(rows.map((row) => [row.delivery_id, toDueDelivery(row)]))
   }
 
-  /** Makes one attempt, unless the endpoint may not get the event any more, and records the outcome. */
+  /** Makes one attempt, unless the endpoint may no longer get the event, and records the outcome. */
   async #attempt(job: Job<DeliveryJob>, due: DueDelivery, signal: AbortSignal): Promise<JobOutcome> {
     const { webhookClient, onError } = this.#options
     const result = await sendDelivery(due, { webhookClient, readSecret: this.#readSecret, onError, signal })

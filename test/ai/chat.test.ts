@@ -450,7 +450,7 @@ t.test('a user has a limit of open answers and of tokens per day', async (t) => 
   )
 })
 
-t.test('answers in progress reserve their tokens, whichever key of the user asks', async (t) => {
+t.test('answers in progress reserve their tokens for all keys of the user', async (t) => {
   const fixture = await startChatFixture(t, {
     script: { pieces: Array.from({ length: 100 }, () => 'word '), piecesPerSecond: 100 },
     env: { AI_TOKENS_PER_DAY: '1000' },

@@ -4,8 +4,8 @@ import { hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
-import { picture } from '../../scripts/contract/forms.ts'
-import { fileExpiryTasks } from '../../services/retention-tasks.ts'
+import { picture } from '../../packages/contract/forms.ts'
+import { fileExpiryTasks } from '../../services/deletion/retention-tasks.ts'
 import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { createDocumentWorker, type DocumentWorkerOptions } from '../../services/ai/knowledge/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -136,9 +136,8 @@ const chunkTextsOf = async (documentId: string) =>
   (await prisma.chunk.findMany({ where: { documentId }, orderBy: { position: 'asc' } })).map(
     ({ text }) => text,
   )
-const jobs = statement<{ id: string; retry_count: number; state: string }>(
-  `SELECT id, retry_count, state::text FROM pgboss.job
-  WHERE name = 'documents' AND data->>'document_id' = $1`,
+const jobs = statement<{ id: string; fetches: number }>(
+  `SELECT id, fetches FROM jobs WHERE queue = 'documents' AND data->>'document_id' = $1`,
 )
 const jobsOf = async (id: string) => await database.sql(jobs, [id])
 
@@ -489,8 +488,8 @@ t.test('a file of an unsupported type is rejected at once and leaves nothing beh
 })
 
 const makeJobDue = statement(
-  `UPDATE pgboss.job SET start_after = now()
-  WHERE name = 'documents' AND data->>'document_id' = $1 AND state < 'active'`,
+  `UPDATE jobs SET due_at = now()
+  WHERE queue = 'documents' AND data->>'document_id' = $1 AND fetches = 0`,
 )
 
 t.test('a temporary error is retried, up to four times', async (t) => {
@@ -536,8 +535,7 @@ t.test('a document whose workers are lost repeatedly fails and keeps its chunks'
   await first.stop()
   await person.client.post(`${pathOf(document)}/retry`)
   await database.pool.query(
-    `UPDATE pgboss.job SET retry_count = 1, started_on = now(), state = 'retry'
-    WHERE name = 'documents' AND data->>'document_id' = $1`,
+    `UPDATE jobs SET fetches = 2 WHERE queue = 'documents' AND data->>'document_id' = $1`,
     [document.id],
   )
   const { errors } = startIngestion(t)
@@ -556,9 +554,9 @@ t.test('only the worker that took over a job stores its outcome', async (t) => {
   startIngestion(t, { parse: gate.parse })
   const document = await createDocument(person, await createKnowledgeBase(person), { text: 'taken over' })
   await waitUntil(() => gate.waiting() === 1)
-  // The queue does the same when heartbeats are missing.
+  // As when heartbeats were missing.
   await database.pool.query(
-    `UPDATE pgboss.job SET state = 'retry' WHERE name = 'documents' AND data->>'document_id' = $1`,
+    `UPDATE jobs SET due_at = now() WHERE queue = 'documents' AND data->>'document_id' = $1`,
     [document.id],
   )
   await waitUntil(() => gate.waiting() === 2)
@@ -577,7 +575,7 @@ t.test('stopping a worker requeues its jobs for another worker', async (t) => {
   await waitUntil(() => gate.waiting() === 1)
   await first.stop()
   t.equal((await person.client.get(pathOf(document))).body.status, 'queued')
-  t.match(await jobsOf(document.id), [{ retry_count: 0, state: 'created' }])
+  t.match(await jobsOf(document.id), [{ fetches: 0 }])
   startIngestion(t)
   t.equal((await waitUntilDone(person, document)).status, 'ready')
 })
@@ -589,7 +587,7 @@ t.test('a waiting document without a job gets a job', async (t) => {
     await createDocument(person, baseId, { text: 'lost' }),
     await createDocument(person, baseId, { text: 'waiting' }),
   ]
-  await database.pool.query(`DELETE FROM pgboss.job WHERE name = 'documents' AND data->>'document_id' = $1`, [
+  await database.pool.query(`DELETE FROM jobs WHERE queue = 'documents' AND data->>'document_id' = $1`, [
     lost.id,
   ])
   await prisma.document.updateMany({
@@ -622,7 +620,7 @@ t.test('two workers never parse the same document, and fetch several with one st
   await Promise.all(workers.map((worker) => worker.stop()))
   t.equal(parsed.length, 80)
   t.equal(new Set(parsed).size, 80, 'each once')
-  const fetches = server.statements.filter((text) => /pgboss.job[^]*SKIP LOCKED/.test(text))
+  const fetches = server.statements.filter((text) => /FROM jobs[^]*SKIP LOCKED/.test(text))
   t.ok(fetches.length < 80, `${fetches.length} fetches for 80 documents`)
 })
 

@@ -78,19 +78,19 @@ t.test('a document counts to the owner of its knowledge base, and waits for the 
   t.match((await read(tooLarge)).error, { code: 'too_large', message: /a user has 300 a day/ })
 
   const requests = modelServer.requests.length
-  const job = async (): Promise<{ start_after: Date; retry_count: number } | undefined> =>
+  const job = async (): Promise<{ due_at: Date } | undefined> =>
     (
       await server.services.database.pool.query(
-        `SELECT start_after, retry_count FROM pgboss.job
-         WHERE name = 'documents' AND state < 'active' AND start_after > now() AND data->>'document_id' = $1`,
+        `SELECT due_at FROM jobs
+         WHERE queue = 'documents' AND fetches = 0 AND due_at > now() AND data->>'document_id' = $1`,
         [waiting],
       )
     ).rows[0]
   const waiting = await add(140)
   await waitUntil(async () => (await job()) !== undefined, 'the document to wait')
-  const { start_after: startAfter } = (await job())!
-  t.equal(startAfter.getUTCHours(), 0, 'the first hour of the next day')
-  t.ok(startAfter.getTime() - Date.now() < 25 * 3_600_000)
+  const { due_at: dueAt } = (await job())!
+  t.equal(dueAt.getUTCHours(), 0, 'the first hour of the next day')
+  t.ok(dueAt.getTime() - Date.now() < 25 * 3_600_000)
   t.match(await read(waiting), { status: 'queued', error: null })
   t.equal(modelServer.requests.length, requests, 'nothing was sent')
   t.equal(await usedBy(person), used)
@@ -98,7 +98,7 @@ t.test('a document counts to the owner of its knowledge base, and waits for the 
   // The next day.
   await server.services.database.pool.query('UPDATE ai_usage SET day = day - 1')
   await server.services.database.pool.query(
-    "UPDATE pgboss.job SET start_after = now() WHERE name = 'documents' AND data->>'document_id' = $1",
+    "UPDATE jobs SET due_at = now() WHERE queue = 'documents' AND data->>'document_id' = $1",
     [waiting],
   )
   await waitUntil(async () => (await read(waiting)).status === 'ready', 'the document that waited')

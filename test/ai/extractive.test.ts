@@ -24,7 +24,7 @@ function passagesOf(
   const passages = text.split('¶').map((part, i) => ({
     chunk_id: newId('chunk'),
     document_id: document,
-    space_id: base,
+    workspace_id: base,
     file_id: null,
     name,
     heading,

@@ -1,5 +1,5 @@
-// Parsing malicious and badly damaged plain texts ends within its limits, with a text or an
-// error code, and leaves no process or file behind.
+// Parsing malicious and badly damaged plain texts ends within its limits, with a text or an error code, and
+// leaves no process or file behind.
 import t from 'tap'
 import { hostileDocuments } from '../support/hostile-documents.ts'
 import { testHostileDocuments } from '../support/hostile-parsing.ts'

@@ -6,7 +6,7 @@ import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.t
 import type { Role } from '../support/team.ts'
 import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
-import { coreRetentionTasks } from '../../services/retention-tasks.ts'
+import { coreRetentionTasks } from '../../services/deletion/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
 import { startServer, type Person } from '../support/server.ts'
 

@@ -12,7 +12,7 @@ function passage(text: string, name: string, content_type: string): RetrievedPas
   return {
     chunk_id: newId('chunk'),
     document_id: newId('doc'),
-    space_id: newId('kb'),
+    workspace_id: newId('kb'),
     file_id: null,
     name,
     heading: null,

@@ -279,7 +279,7 @@ t.test('a stop word of one language is significant in another', async (t) => {
   for (const what of ['wind', 'rain', 'snow', 'hail', 'fog', 'frost'])
     await addDocument(db, base, `Here is nothing but ${what} in the mountains.`)
   for (const what of ['sleep', 'die', 'walk'])
-    await addDocument(db, base, `Where old elephants ${what}, nobody knows.`, { language: 'english' })
+    await addDocument(db, base, `Where old elephants ${what} is not known.`, { language: 'english' })
   t.match((await find(ada, base, 'where do elephants die'))[0]?.text, /elephants die/)
   t.match((await find(ada, base, 'die Katze'))[0]?.text, /Katze/)
 })

@@ -10,7 +10,7 @@ import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 const languages: Record<string, string> = {
   English:
     'The platform keeps every event for thirty days, after which a job removes it together with its ' +
-    'deliveries. Nobody needs to do anything about that.',
+    'deliveries. No action is needed for that.',
   German:
     'Alle Menschen sind frei und gleich an Würde und Rechten geboren. Sie sind mit Vernunft und Gewissen ' +
     'begabt und sollen einander im Geist der Brüderlichkeit begegnen.',

@@ -64,7 +64,7 @@ t.test('an owner with the full number of jobs waits while others wait', async (t
   t.same(
     turns.plan(owners, 1).map(({ groups }) => groups),
     [['b1'], ['a2', 'a1']],
-    'it gets a free slot that nobody else needs',
+    'it gets a free slot that no other owner needs',
   )
   end()
   t.equal(turns.isIdle, false)

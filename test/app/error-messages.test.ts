@@ -214,7 +214,7 @@ t.test('an uppercase digest is rejected, in the form and in the header', async (
   }
 })
 
-t.test('a key in another scheme than Bearer is told which one to use', async (t) => {
+t.test('the error for a key in another scheme than Bearer names Bearer', async (t) => {
   for (const authorization of [`Basic ${btoa(`${server.key}:`)}`, server.key, 'Token x']) {
     const reply = await fetch(`${server.url}/v1/projects`, { headers: { authorization } })
     const { error } = (await reply.json()) as any

@@ -1,4 +1,4 @@
-// What a server loads before it is ready: no package that only some requests or settings need.
+// A server loads no package before it is ready that only some requests or settings need.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

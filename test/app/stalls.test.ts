@@ -41,7 +41,7 @@ t.test('a stall without an operation is counted, and logged unless that is turne
     const app = Fastify({ logger: { stream: { write: (line: string) => lines.push(line) } } })
     t.teardown(() => app.close())
     const stalls: Stall[] = []
-    watchStalls(app, { onStall: (stall) => stalls.push(stall), logIdle })
+    watchStalls(app, { onStall: (stall) => stalls.push(stall), logsIdle: () => logIdle })
     await waitUntil(() => {
       const until = performance.now() + 300
       while (performance.now() < until);

@@ -1,4 +1,4 @@
-// Documents that anybody may read: rendered once, compressed, revalidated, and limited by IP address.
+// Public documents: rendered once, compressed, revalidated, and limited by IP address.
 import t from 'tap'
 import { gunzipSync } from 'node:zlib'
 import { handlers } from '../../generated/routes.ts'

@@ -149,7 +149,7 @@ t.test('a trace leads from the request over the job to the webhook', async (t) =
   t.not(unrouted.traceId, traceId)
   for (const secret of [canary, bootstrapKey]) t.notOk(collector.received().includes(secret))
   const names = new Set(collector.spans.map(({ name }) => name))
-  t.notOk(names.has('SELECT pgboss.job'), 'polling is not traced')
+  t.notOk(names.has('jobs/fetch-jobs'), 'polling is not traced')
 })
 
 t.test('parallel requests keep their statements apart', async (t) => {

@@ -29,7 +29,7 @@ async function refusals(operation: string): Promise<number> {
   return body.pagination.total
 }
 
-/** The entries of a user, newest first, once there are so many. */
+/** Waits until a user has `count` entries. @returns them, newest first. */
 async function entriesOf(userId: string, count: number, on: TestServer = server): Promise<any[]> {
   let entries: any[] = []
   await waitUntil(async () => {
@@ -65,7 +65,7 @@ t.test('changes and refusals are recorded, with the credential and the address; 
   t.same(own.data, entries, 'the user reads the same')
   const stranger = await server.person()
   const { body: foreign } = await stranger.client.get(`/audit-log?user_id=${person.id}`)
-  t.same(foreign.data, [], 'and nobody else')
+  t.same(foreign.data, [], 'another user does not')
   const { secret } = await createApiKey(server, person.id, { projectIds: [project.id] })
   t.equal((await createClient(server.url, secret).get('/audit-log')).status, 403, 'nor a limited key')
 })
@@ -95,7 +95,7 @@ t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
   const { body: first } = await signIn({ ...withPassword, password })
   const link = { method: 'link', token: await createOneTimeToken(server, 'link', { email: person.email }) }
   const { body: second } = await signIn(link)
-  t.equal((await signIn(link)).status, 401, 'the token is unknown now, and names nobody')
+  t.equal((await signIn(link)).status, 401, 'the token is unknown now, so the entry names no user')
   const token = await createOneTimeToken(server, 'oidc', { email: person.email })
   const { body: atProvider } = await signIn({ method: 'oidc', token })
   const refresh = { refresh_token: first.refresh_token }
@@ -121,7 +121,7 @@ t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
     { operation: 'signIn', status: 401, outcome: 'refused', credential_id: null, ip: '127.0.0.1' },
   ])
   t.same((await person.client.get('/audit-log')).body.data, entries, 'the user reads them')
-  t.same((await (await server.person()).client.get('/audit-log')).body.data, [], 'and nobody else')
+  t.same((await (await server.person()).client.get('/audit-log')).body.data, [], 'another user does not')
 })
 
 t.test('a sign-in on the pages names the user, too', async (t) => {
@@ -147,7 +147,7 @@ t.test('what a page refuses is refused in the log, though the page has another s
   t.match(await browser.submit('/account', { session: foreign }), { status: 303, location: '/account' })
   const unknown = 'psk_01jd6y8m5qe8btc4y5w1r0n3fz'
   t.match(await browser.submit('/account/passkeys', { passkey: unknown }), { status: 303 })
-  t.match(await browser.submit('/sign-up', { email: 'nobody', name: '' }), { status: 422 })
+  t.match(await browser.submit('/sign-up', { email: 'ada', name: '' }), { status: 422 })
   t.match(await entriesOf(person.id, 2), [
     { operation: 'submitPasskeyRemoval', status: 404, outcome: 'failed', resource_id: unknown },
     { operation: 'submitSignOut', status: 403, outcome: 'refused', resource_id: foreign },
@@ -284,7 +284,7 @@ t.test('entries that were added although the connection failed are not added aga
   t.match(await verify(), { broken: null })
 })
 
-t.test('old entries are deleted from the beginning, and the rest stays a chain', async (t) => {
+t.test('old entries are deleted from the beginning, and the remaining ones stay a chain', async (t) => {
   const person = await server.person()
   for (let i = 0; i < 3; i++) await person.client.post('/projects', { name: `Project ${i}` })
   await entriesOf(person.id, 3)

@@ -34,7 +34,7 @@ const entriesAt = ({ receiver }: Endpoint): any[] =>
     .map(({ event }) => event.data.object)
     .toSorted((a: { sequence: number }, b: { sequence: number }) => a.sequence - b.sequence)
 
-/** Waits until the audit log has so many entries: the recorder gets one after the answer. */
+/** Waits until the audit log has this number of entries: the recorder gets one after the answer. */
 async function untilRecorded(server: WorkingServer, entries: number): Promise<void> {
   const { auditRecorder, database } = server.services
   await waitUntil(async () => {
@@ -50,8 +50,8 @@ const eventsOf = (server: WorkingServer): Promise<number> =>
 async function untilIdle(server: WorkingServer): Promise<void> {
   const waiting = () =>
     server.services.database.pool.query(
-      `SELECT 1 FROM pgboss.job WHERE name = 'webhook-deliveries'
-       AND (state = 'active' OR start_after <= now()) LIMIT 1`,
+      `SELECT 1 FROM jobs WHERE queue = 'webhook-deliveries'
+       AND (fetches > 0 OR due_at <= now()) LIMIT 1`,
     )
   await waitUntil(async () => (await waiting()).rows.length === 0, 'the end of the deliveries')
 }
@@ -194,7 +194,7 @@ t.test('no header hides a request', async (t) => {
   await operator.client.put(`/users/${person.id}`, { role: 'admin' }, { headers })
   await operator.client.get('/users', { headers })
   await operator.client.post('/projects', { name: '' }, { headers })
-  const signIn = { method: 'password', email: 'nobody@example.com', password: 'wrong' }
+  const signIn = { method: 'password', email: 'unknown@example.com', password: 'wrong' }
   await createClient(server.url, null).post('/auth/sessions', signIn, { headers })
   await untilRecorded(server, 5)
   t.equal(await eventsOf(server), 5)

@@ -15,7 +15,7 @@ const { prisma } = server.services.database
 const context = (caller: Person) => ({ server, caller, role: 'none' as const })
 const hostile = `<script>alert(1)</script>"'><img src=x onerror=alert(2)>`
 
-/** What can sign in to the account of a new user. */
+/** A new user with every way to sign in. */
 async function personWithAll() {
   const person = await server.person({ email: newEmail() })
   const passkey = await createPasskey(context(person))

@@ -25,7 +25,7 @@ const { prisma } = database
 const anyone = createClient(server.url, null)
 const from = (address: string) => ({ headers: { 'x-forwarded-for': address } })
 
-/** What the e-mails of a kind say, once the worker has decided on all of them. */
+/** Waits until the worker has decided on all e-mails to the user. @returns those of a kind that it sent. */
 async function alertsTo({ email }: Pick<Person, 'email'>, kind: string): Promise<string[]> {
   return await sentTo(server, email, { kind })
 }
@@ -114,7 +114,7 @@ t.test('a refresh token that is used again, once for a session', async (t) => {
   t.match(text, /A refresh token of a session was used twice.*change your password now\.\n/s)
 })
 
-/** As if so many wrong passwords or codes had come from one network. */
+/** Stores failed attempts, as if wrong passwords or codes had come from one network. */
 async function fail(attemptsOf: string, failures: number): Promise<void> {
   const account = Buffer.from(tokenDigest(attemptsOf), 'hex')
   await prisma.signInFailure.create({
@@ -139,10 +139,10 @@ t.test('more than 100 wrong passwords in a day, once a day', async (t) => {
 })
 
 t.test('an address without an account costs the same work, and gets nothing', async (t) => {
-  const nobody = newEmail()
-  await fail(nobody, 101)
-  for (let i = 0; i < 3; i++) t.equal((await guess(nobody, `198.51.102.${i}`)).status, 401)
-  const dedupeKey = { endsWith: tokenDigest(nobody) }
+  const unknown = newEmail()
+  await fail(unknown, 101)
+  for (let i = 0; i < 3; i++) t.equal((await guess(unknown, `198.51.102.${i}`)).status, 401)
+  const dedupeKey = { endsWith: tokenDigest(unknown) }
   const find = () => prisma.mail.findMany({ where: { dedupeKey } })
   await waitUntil(async () => (await find()).every(({ status }) => status === 'dropped'), 'the decision')
   t.match(await find(), [{ recipient: '', content: null, subject: null }], 'one, without the address')

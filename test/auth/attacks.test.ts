@@ -118,7 +118,7 @@ t.test('with default limits an address gets 30 attempts in a minute', async (t) 
 
 t.test('answers do not show who has an account', async (t) => {
   const person = await personWithPassword()
-  const nobody = newEmail()
+  const unused = newEmail()
   const shape = ({ status, body, headers }: Reply, email: string): string =>
     JSON.stringify([status, body, [...headers.keys()].toSorted()])
       .replaceAll(email, 'EMAIL')
@@ -129,10 +129,10 @@ t.test('answers do not show who has an account', async (t) => {
     ['/auth/magic-links', {}],
     ['/auth/password-resets', {}],
   ] as const) {
-    const known = await anyone.post(path, { ...body, email: nobody }, from('192.0.2.9'))
+    const known = await anyone.post(path, { ...body, email: unused }, from('192.0.2.9'))
     const email = path === '/auth/sign-up' ? newEmail() : person.email
     const unknown = await anyone.post(path, { ...body, email }, from('192.0.2.9'))
-    t.equal(shape(known, nobody), shape(unknown, email), path)
+    t.equal(shape(known, unused), shape(unknown, email), path)
   }
 })
 

@@ -112,7 +112,7 @@ for (const kind of kinds) {
     }
   })
 
-  t.test(`the invitation to the ${kind} is for nobody else`, async (t) => {
+  t.test(`the invitation to the ${kind} is for the invited user only`, async (t) => {
     const invited = await invite[kind]()
     const { id, inviter } = invited
     for (const other of [inviter, server.admin, await server.person()]) {

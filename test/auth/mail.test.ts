@@ -1,5 +1,5 @@
-// What is done by e-mail: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so
-// the e-mails stay in the outbox, unless a test starts one.
+// Flows with e-mails: sign-up, links to sign in, resets, a new address. The server has no SMTP server, so the
+// e-mails stay in the outbox, unless a test starts one.
 import t from 'tap'
 import { queueMail } from '../../services/mail/mails.ts'
 import type { OutboxMail } from '../../services/mail/outbox.ts'
@@ -58,7 +58,7 @@ t.test('of ten confirmations at once one succeeds', async (t) => {
   t.same(replies.map(({ status }) => status).toSorted(), [201, ...Array(9).fill(401)])
 })
 
-t.test('the owner of an address learns of a sign-up with it, and nobody else does', async (t) => {
+t.test('only the owner of an address learns of a sign-up with it', async (t) => {
   const person = await server.person({ email: newEmail() })
   const asked = await anyone.post('/auth/sign-up', { email: person.email, name: 'Eve' })
   t.match(asked, { status: 202, body: { email: person.email } })
@@ -82,8 +82,8 @@ t.test('two people who sign up with one address do not both get it', async (t) =
 
 t.test('a link signs in once, and only who has an account gets one', async (t) => {
   const person = await server.person({ email: newEmail() })
-  const nobody = newEmail()
-  for (const email of [person.email, nobody])
+  const unused = newEmail()
+  for (const email of [person.email, unused])
     t.match(await anyone.post('/auth/magic-links', { email }), { status: 202, body: { email } })
   const token = tokenIn((await mailsTo(person.email, 1))[0], 'link')
   const replies = await Promise.all(
@@ -91,11 +91,11 @@ t.test('a link signs in once, and only who has an account gets one', async (t) =
   )
   t.same(replies.map(({ status }) => status).toSorted(), [201, 401, 401, 401, 401])
   t.match(replies.find(({ status }) => status === 201)!.body, { methods: ['link'], user_id: person.id })
-  t.same(await sentTo(server, nobody), [])
-  t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: nobody } }), 0)
+  t.same(await sentTo(server, unused), [])
+  t.equal(await server.services.database.prisma.oneTimeToken.count({ where: { email: unused } }), 0)
 })
 
-t.test('a reset sets the password, ends the sessions and is told to the user', async (t) => {
+t.test('a reset sets the password, ends the sessions and sends an alert to the user', async (t) => {
   const person = await server.person({ email: newEmail() })
   await setPassword(server, person.id)
   const before = await anyone.post('/auth/sessions', { method: 'password', email: person.email, password })
@@ -108,8 +108,8 @@ t.test('a reset sets the password, ends the sessions and is told to the user', a
   t.match(await createClient(server.url, before.body.access_token).get('/key'), refusal('revoked'))
   t.equal((await person.client.get('/key')).status, 200, 'API keys stay')
   t.match(await confirm({ password: 'yet another password' }), refusal('unknown'))
-  const [told] = await mailsTo(person.email, 2)
-  t.equal(told.subject, 'Your password was changed')
+  const [alert] = await mailsTo(person.email, 2)
+  t.equal(alert.subject, 'Your password was changed')
 })
 
 t.test('a user changes the address by a link to the new one', async (t) => {
@@ -137,10 +137,10 @@ t.test('a user changes the address by a link to the new one', async (t) => {
   t.equal((await confirm(token, stranger)).status, 403, 'the session of another user')
   t.equal((await client.get('/user/profile')).body.email, person.email, 'not before the confirmation')
   t.match(await confirm(token), { status: 200, body: { id: person.id, email, email_verified: true } })
-  const [told] = await mailsTo(person.email, 3)
-  t.equal(told.subject, 'The email address of your account was changed')
-  t.match(told.text, /It was changed at:\n\n\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\n\n.*ask the operator/s)
-  t.notMatch(told.text, email, 'the former address does not learn the new one')
+  const [alert] = await mailsTo(person.email, 3)
+  t.equal(alert.subject, 'The email address of your account was changed')
+  t.match(alert.text, /It was changed at:\n\n\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT\n\n.*ask the operator/s)
+  t.notMatch(alert.text, email, 'the former address does not learn the new one')
   t.equal((await client.get('/key')).status, 200)
   t.match(await createClient(server.url, other.access_token).get('/key'), refusal('revoked'))
   const taken = await server.person({ email: newEmail() })
@@ -184,13 +184,13 @@ t.test('an address gets at most five e-mails of a kind in 15 minutes', async (t)
 
 /** The kinds that strangers can request for an address, with and without an account. */
 const forAccounts = ['link', 'password_reset', 'invitation', 'organization_invitation'] as const
-const forNobody = ['sign_up', 'email_change'] as const
-type OpenKind = (typeof forAccounts)[number] | (typeof forNobody)[number]
+const forUnused = ['sign_up', 'email_change'] as const
+type OpenKind = (typeof forAccounts)[number] | (typeof forUnused)[number]
 
 /** Whether an e-mail is sent after others that were. */
 async function isSentAfter(earlier: Partial<Record<OpenKind, number>>, kind: OpenKind, minutesAgo = 20) {
-  const isForNobody = forNobody.some((each) => each === kind)
-  const recipient = isForNobody ? newEmail() : (await server.person({ email: newEmail() })).email
+  const isForUnused = forUnused.some((each) => each === kind)
+  const recipient = isForUnused ? newEmail() : (await server.person({ email: newEmail() })).email
   for (const [kind, count] of Object.entries(earlier))
     await noteSent(server, { recipient, kind, count, minutesAgo })
   const mail = { kind, recipient, userId: null, secret: 'plat_once_x' }
@@ -200,7 +200,7 @@ async function isSentAfter(earlier: Partial<Record<OpenKind, number>>, kind: Ope
 }
 
 t.test('an address gets at most 20 e-mails of each kind in a day that strangers request', async (t) => {
-  for (const kind of [...forAccounts, ...forNobody]) {
+  for (const kind of [...forAccounts, ...forUnused]) {
     t.ok(await isSentAfter({ [kind]: 19 }, kind), `the 20th ${kind}`)
     t.notOk(await isSentAfter({ [kind]: 20 }, kind), `the 21st ${kind}`)
   }
@@ -216,7 +216,7 @@ t.test('an address gets at most 40 of these together, but the owner can still ge
     t.ok(await isSentAfter({ sign_up: 20, invitation: 20, organization_invitation: 20 }, kind), kind)
 })
 
-t.test('nobody uses up the resets of others: after those of a day, one is sent each hour', async (t) => {
+t.test('strangers cannot block the resets of a user: above the limit, one is sent each hour', async (t) => {
   t.ok(await isSentAfter({ password_reset: 20, link: 20, sign_up: 20 }, 'password_reset', 61))
   t.notOk(await isSentAfter({ password_reset: 20 }, 'password_reset', 59))
 })
@@ -237,7 +237,7 @@ t.test('who may sign up', async (t) => {
   }
 })
 
-t.test('with `invited`, whoever has an invitation gets the e-mail', async (t) => {
+t.test('with `invited`, an address with an invitation gets the e-mail', async (t) => {
   const other = await startWorkingServer(t, { env: { SIGN_UP: 'invited' } })
   const client = createClient(other.url, null)
   const [invited, stranger] = [newEmail(), newEmail()]
@@ -262,7 +262,7 @@ t.test('e-mails are sent by SMTP, and again after a failure, with the same Messa
   t.match(await find(), { status: 'queued', error: /later/ })
   t.match(other.errors[0].message, /could not be sent and is repeated in 1 minutes/)
   t.equal(smtp.received.length, 0)
-  await prisma.$executeRawUnsafe(`UPDATE pgboss.job SET start_after = now() WHERE name = 'mails'`)
+  await prisma.$executeRawUnsafe(`UPDATE jobs SET due_at = now() WHERE queue = 'mails' AND fetches = 0`)
   await waitUntil(async () => (await find()).status === 'sent', 'the second attempt')
   const [mail] = smtp.received
   t.match(mail, { from: 'no-reply@example.com', to: [person.email] })

@@ -124,7 +124,7 @@ t.test('a browser gets an error of the callback as a page, and every other clien
       t.match(await reply.json(), { error: { code: String, details: { request_id: /^req_/ } } }, query)
     }
   }
-  const unknown = `${server.url}/v1/auth/oidc/nobody/callback?state=x`
+  const unknown = `${server.url}/v1/auth/oidc/unknown/callback?state=x`
   const shown = await fetch(unknown, { headers: { accept: browserAccept } })
   t.equal(shown.status, 404)
   t.match(await shown.text(), 'Back to the sign-in')
@@ -168,7 +168,7 @@ t.test('a cookie that was changed, or is too old, is refused', async (t) => {
     `oidc=${Buffer.from('{}').toString('base64url')}`,
   ])
     t.equal((await fetch(callback, { headers: { cookie: changed }, redirect: 'manual' })).status, 401)
-  const { encryptFlow } = await import('../../services/auth/oidc.ts')
+  const { encryptFlow } = await import('../../services/auth/oidc/oidc.ts')
   const old = encryptFlow(server.services.cipher, {
     provider: 'hostile',
     state: started.get('state')!,

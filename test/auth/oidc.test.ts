@@ -66,7 +66,7 @@ t.test('a new person gets an account, and the same one at the next sign-in', asy
   t.match((await client.get('/user/identities')).body.data, [{ email: moved }])
 })
 
-t.test('a user with the verified address is linked, and told', async (t) => {
+t.test('a user with the verified address is linked, and gets an alert', async (t) => {
   const user = await server.person()
   const session = await exchange(await signInAs(someone(user.email)))
   t.match(session, { status: 201, body: { user_id: user.id } })
@@ -86,8 +86,8 @@ t.test('a user with the verified address is linked, and told', async (t) => {
   t.same((await client.get('/user/identities')).body.data, [])
 })
 
-/** How often identities were linked to a user, and the user told. */
-async function linksOf({ id: userId, email: recipient }: Person): Promise<[linked: number, told: number]> {
+/** The number of identities that were linked to a user, and of the alerts about them. */
+async function linksOf({ id: userId, email: recipient }: Person): Promise<[linked: number, alerts: number]> {
   const { prisma } = services.database
   const linked = await prisma.identity.count({ where: { userId } })
   return [linked, await prisma.mail.count({ where: { recipient, kind: 'identity_linked' } })]
@@ -151,7 +151,7 @@ t.test('an identity that another account has meanwhile is not linked a second ti
   t.equal(await services.database.prisma.signIn.count({ where: { userId: user.id } }), 0)
 })
 
-t.test('nobody is linked by an address that one side has not verified', async (t) => {
+t.test('no user is linked by an address that one side has not verified', async (t) => {
   const user = await server.person()
   const unverified = { ...someone(user.email), email_verified: false }
   t.equal((await signInAs(unverified)).get('error'), 'email_not_verified')
@@ -260,7 +260,7 @@ t.test('an identity with the former address of a user no longer signs in', async
   t.equal(changed.status, 200, changed.text)
   t.equal(await services.database.prisma.identity.count({ where: { userId: user.id } }), 0)
   const again = await exchange(await signInAs(someone(user.email)))
-  t.not(again.body.user_id, user.id, 'whoever has the address now gets another account')
+  t.not(again.body.user_id, user.id, 'a new owner of the address gets another account')
 })
 
 t.test('an address that only looks like another after a change of case is not that address', async (t) => {
@@ -271,10 +271,10 @@ t.test('an address that only looks like another after a change of case is not th
 
 t.test('an unknown provider is 404', async (t) => {
   for (const step of ['authorize', 'callback?state=x'])
-    t.equal((await anyone.get(`/auth/oidc/nobody/${step}`)).status, 404)
+    t.equal((await anyone.get(`/auth/oidc/unknown/${step}`)).status, 404)
 })
 
-t.test('a page of this server shows no words of whoever made the link to it', async (t) => {
+t.test('a page of this server shows no text of the link that leads to it', async (t) => {
   for (const path of ['Call%20555-0100/authorize', 'local/authorize?Call_555-0100=1']) {
     const shown = await fetch(`${server.url}/v1/auth/oidc/${path}`, { headers: { accept: 'text/html' } })
     t.ok([400, 404].includes(shown.status), `${path}: ${shown.status}`)

@@ -153,7 +153,7 @@ t.test('a user has at most 20 passkeys, however many are added at once', async (
   )
 })
 
-t.test('passkeys are added soon after a sign-in only, and by nobody else', async (t) => {
+t.test('passkeys are added soon after a sign-in only, and only by their owner', async (t) => {
   const person = await server.person()
   const { id, access_token: token } = await createSignIn(server, person.id)
   const createdAt = new Date(Date.now() - 11 * 60_000)
@@ -172,7 +172,7 @@ t.test('passkeys are added soon after a sign-in only, and by nobody else', async
   t.equal((await stranger.delete(`/user/passkeys/${added.body.id}`)).status, 403)
 })
 
-t.test('a passkey is renamed by its owner, and by nobody else', async (t) => {
+t.test('a passkey is renamed by its owner only', async (t) => {
   const person = await server.person()
   const { body: added } = await add(person, new PasskeyDevice(page))
   const path = `/user/passkeys/${added.id}`
@@ -216,7 +216,7 @@ t.test('a passkey is renamed in a session soon after a sign-in only', async (t) 
   t.same((await person.client.get(path)).body, added, 'nothing changes')
 })
 
-t.test('of ten new names at once each is told once, and the last one stays', async (t) => {
+t.test('each of ten renames at once has one event, and the last name stays', async (t) => {
   const person = await server.person()
   const { body: added } = await add(person, new PasskeyDevice(page))
   const session = await sessionOf(person)

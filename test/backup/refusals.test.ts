@@ -1,4 +1,4 @@
-// What a backup and a restore refuse, and what an interrupted one leaves: each with one sentence.
+// Refusals of backup and restore, and the state after an interrupted one: each has an error in one sentence.
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -60,7 +60,7 @@ t.test('a restore refuses', async (t: Test) => {
     (folder) => truncateSync(join(folder, 'table-users.gz'), 30),
     /^The file table-users\.gz of the backup .* is damaged: use another backup\.$/,
   )
-  await refuses('a missing table', (folder) => rmSync(join(folder, 'jobs.gz')), /jobs\.gz .* is missing\.$/)
+  await refuses('a missing table', (folder) => rmSync(join(folder, 'table-jobs.gz')), /table-jobs\.gz .* is missing\.$/)
   await refuses(
     'a missing blob',
     (_folder, target) => rmSync(blobPath(target, file)),

@@ -11,7 +11,7 @@ const size = 10_000
 /** Inserts sessions, many of which have the same time of update. */
 async function insertSessions(owner: Person, ids: string[]): Promise<void> {
   await pool.query(
-    `INSERT INTO ai_sessions (id, owner_id, space_id, title, created_at, updated_at)
+    `INSERT INTO ai_sessions (id, owner_id, workspace_id, title, created_at, updated_at)
      SELECT id, $2, $2, 'A session', now(), timestamptz '2026-01-01' + (n % 1000) * interval '1 millisecond'
      FROM unnest($1::text[]) WITH ORDINALITY AS given(id, n)`,
     [ids, owner.id],

@@ -2,8 +2,8 @@
 // Each test lists the JSON pointers of the places that lack one.
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
-import { methods } from '../../scripts/openapi/methods.ts'
-import { resolve } from '../../scripts/openapi/resolve.ts'
+import { methods } from '../../packages/openapi/methods.ts'
+import { resolve } from '../../packages/openapi/resolve.ts'
 
 type Json = any
 type Place = { pointer: string; node: Json }

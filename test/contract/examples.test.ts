@@ -5,7 +5,7 @@ import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { replies } from '../../infra/validation/replies.ts'
-import { resolve } from '../../scripts/openapi/resolve.ts'
+import { resolve } from '../../packages/openapi/resolve.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { requestFor, operationIds, send, served } from '../support/operation-fixtures.ts'
 import { createClient } from '../support/client.ts'

@@ -1,7 +1,7 @@
 // API keys: no operation has an effect without a valid key that has the scope of the operation.
 import t, { type Test } from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { newSecret } from '../../infra/api-key-format.ts'
+import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import { fixtures, secured, send, requestFor, successStatus } from '../support/operation-fixtures.ts'

@@ -5,7 +5,6 @@ import { operationIds, pathOf, send, requestFor, operationInfos } from '../suppo
 import type { OperationRequest } from '../support/operation-fixture.ts'
 import {
   addMemberTo,
-  createCustomRole,
   createOrganization,
   createServiceAccount,
 } from '../support/operation-fixtures-organizations.ts'
@@ -26,6 +25,7 @@ import {
   createInvitation,
   createApiKey,
   createApiRequest,
+  createCustomRole,
   createAuditEntry,
   createKnowledgeBase,
   createFileLink,

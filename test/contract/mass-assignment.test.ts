@@ -52,7 +52,7 @@ const forbiddenNames = [
   'price',
   'paid_at',
   'payment_status',
-  'space_id',
+  'workspace_id',
   'gateway',
   'gateway_reference',
   'due_at',

@@ -89,7 +89,7 @@ const projectOperations = operationInfos.filter(
   ({ projectAccess }) => projectAccess !== null && projectAccess.role !== 'none',
 )
 
-/** They give a role in all areas, and nobody gives more than the own role. */
+/** They give a role in all areas, and a member cannot give more than the own role. */
 const givesRoles = ['addMember', 'updateMember', 'resendInvitation']
 
 for (const { id, projectAccess, scopes } of projectOperations) {

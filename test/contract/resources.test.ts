@@ -1,7 +1,7 @@
 // Fields that all resources have: `updated_at`, and `metadata` from the creation on.
 import t from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
-import { resolve } from '../../scripts/openapi/resolve.ts'
+import { resolve } from '../../packages/openapi/resolve.ts'
 import { createClient } from '../support/client.ts'
 import { createFileLink } from '../support/db-fixtures.ts'
 import {

@@ -57,7 +57,7 @@ t.test(
       const allowed = projectAccess!.states ?? ['active', 'archived']
       for (const status of ['active', 'archived', 'deleted'] as const) {
         if (allowed.includes(status)) continue
-        // A member leaves an archived project, but removes nobody else there.
+        // A member can leave an archived project, but not remove another member there.
         const other = id === 'removeMember' ? { forStatus: 409 } : {}
         const request = await requestFor(server, id, { caller, ...other })
         const at = new Date()

@@ -183,7 +183,7 @@ function attemptsAt(
     }
   }
   const attempts = ids.filter((each) => each !== mine.caller.id).map((each) => attempt(each))
-  // Whether a user exists is not told.
+  // The answer does not show whether a user exists.
   if (kind === 'tenant' && expected === 403 && prefix !== 'usr')
     attempts.push(attempt(toUnknownId(ids[0]), 404))
   return attempts

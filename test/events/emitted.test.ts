@@ -676,7 +676,7 @@ t.test('events contain no secrets and no fields that the spec does not declare',
   })
   const rows = await prisma.event.findMany()
   const text = JSON.stringify(rows.map(({ data }) => data))
-  const jobs = JSON.stringify(await prisma.$queryRaw`SELECT data FROM pgboss.job`)
+  const jobs = JSON.stringify(await prisma.$queryRaw`SELECT data FROM jobs`)
   t.ok(secrets.length >= 5, 'the responses contained secrets')
   for (const secret of secrets)
     t.notOk(text.includes(secret) || jobs.includes(secret), 'no event and no job contains the secret')
@@ -687,6 +687,6 @@ t.test('events contain no secrets and no fields that the spec does not declare',
 async function jobsFor(deliveryId: string): Promise<number> {
   const [{ n }] = await prisma.$queryRaw<
     [{ n: number }]
-  >`SELECT count(*)::int AS n FROM pgboss.job WHERE data->>'delivery_id' = ${deliveryId}`
+  >`SELECT count(*)::int AS n FROM jobs WHERE data->>'delivery_id' = ${deliveryId}`
   return n
 }

@@ -149,7 +149,7 @@ t.test('a leader that hangs loses its connection to another', async (t) => {
   for (const leadership of leaderships) leadership.start()
   const led = (): number => leaderships.filter(({ leading }) => leading).length
   await sleep(300)
-  t.equal(led(), 0, 'nobody leads at first')
+  t.equal(led(), 0, 'there is no leader at first')
   await waitUntil(() => led() > 0, 'a leader')
   await sleep(500)
   t.equal(led(), 1, 'one of them leads')

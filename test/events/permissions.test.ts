@@ -1,4 +1,4 @@
-// Who can read which event. The list, a single event and the stream, live or resumed, apply the same rules.
+// Permissions to read events. The list, a single event and the stream, live or resumed, apply the same rules.
 import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
 import type { Scope } from '../../services/users/scopes.ts'

@@ -1,4 +1,4 @@
-// What a page of the event log reads: as much as its entries need, however the events lie in the log.
+// A page of the event log reads no more rows than its entries need, however the events lie in the log.
 import pg from 'pg'
 import t from 'tap'
 import * as sql from '../../generated/sql/events.ts'

@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runContract, type Outcome } from '../../scripts/contract/run-all.ts'
+import { runContract, type Outcome } from '../../packages/contract/run-all.ts'
+import { profile } from '../../scripts/profiles/contract.ts'
 import { createTestDatabase } from '../support/database.ts'
 import { defects, occurrencesOf, writeCopy, type Defect } from '../support/seeded-defects.ts'
 import { bootstrapKey, spawnServer } from '../support/process.ts'
@@ -31,7 +32,7 @@ async function runWithDefects(t: Test, seeded: Defect[]): Promise<Outcome> {
   )
   const document = await (await fetch(`${url}/openapi.json`)).json()
   const outcome = await runContract({
-    profile: 'platform',
+    profile,
     document,
     base: url,
     key: bootstrapKey,

@@ -3,9 +3,9 @@
 // them, `npm test` every sixth.
 import { join } from 'node:path'
 import t from 'tap'
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { runContract, type Outcome } from '../../scripts/contract/run-all.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { openapi } from '../../packages/contract/profile.ts'
+import { runContract, type Outcome } from '../../packages/contract/run-all.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 import { hasPython, libraryDefects, libraryKeys, startLibrary } from '../support/foreign-servers/library.ts'
 import { createPetStore, petStoreDefects, petStoreKeys } from '../support/foreign-servers/pet-store.ts'
 
@@ -45,11 +45,11 @@ const maxMissed = 2
 
 async function outcomeOf(server: ForeignServer, defect: string | null): Promise<Outcome> {
   const file = join(import.meta.dirname, '../support/foreign-servers', server.contract)
-  const document = preparedDocument(await readOpenapi(file), 'openapi')
+  const document = openapi.prepare(await readOpenapi(file))
   const { url, stop } = await server.start(defect)
   try {
     return await runContract({
-      profile: 'openapi',
+      profile: openapi,
       document,
       base: url,
       key: server.keys[0],

@@ -117,7 +117,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
     required?: true
     /** A request that needs it. */
     use: () => Promise<Reply>
-    /** What that request gets while the dependency is away; by default 503. */
+    /** The statuses of that request while the dependency is away; by default 503. */
     refused?: number[]
     full: (on: boolean) => unknown
     /** The faults in which everything works. */
@@ -155,7 +155,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
     },
     mail: {
       check: null,
-      use: () => anyone.post('/auth/magic-links', { email: 'somebody@example.com' }),
+      use: () => anyone.post('/auth/magic-links', { email: 'ada@example.com' }),
       // E-mails are sent by workers.
       refused: [202],
       full: () => {},
@@ -204,7 +204,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
           await use().catch(() => {})
           await waitUntil(async () => (await readiness()).body.status !== 'ok', `${check} to be noticed`)
         }
-        // What the fault before it left behind.
+        // The checks that the previous fault made fail.
         else await waitUntil(async () => (await readiness()).body.status === 'ok', 'the readiness')
         const asked = [await readiness(), await readiness(), await readiness()]
         const { status, body } = asked[0]

@@ -92,13 +92,13 @@ t.test(
       )
       await worker.end('SIGKILL')
       interrupted += await count(
-        "SELECT count(*) FROM pgboss.job WHERE name = 'documents' AND state = 'active'",
+        "SELECT count(*) FROM jobs WHERE queue = 'documents' AND fetches > 0 AND due_at > now()",
       )
       worker = await spawnWorker(t, env)
     }
     await waitUntil(async () => (await countDone()) === documents, 'all documents to be done', 1_800_000)
     await waitUntil(
-      async () => (await count("SELECT count(*) FROM pgboss.job WHERE name = 'documents'")) === 0,
+      async () => (await count("SELECT count(*) FROM jobs WHERE queue = 'documents'")) === 0,
       'the queue to be empty',
     )
 

@@ -85,7 +85,7 @@ for (const { id } of served) {
       const form = target.name.startsWith('form ')
       if ((request.form === true) !== form) request = await requestFor(server, id, { form })
       const reply = await assertHarmless(t, request, target, payload)
-      // What changed something may not be possible again.
+      // A request that changed something may not be possible again.
       if (reply !== undefined && reply.status < 400 && operations[id].method !== 'GET')
         request = await requestFor(server, id, { form })
     }
@@ -174,7 +174,7 @@ async function assertHarmless(
 /** The cookies that sign-ins set. */
 const ownCookie = /^(session|oidc)=[\w.-]*; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/
 
-/** What is wrong with an answer, whatever its status. */
+/** The problems of an answer of any status. */
 function problemsOf({ status, headers, text }: Reply): string[] {
   const found: string[] = []
   if (status >= 500) found.push('a server error')

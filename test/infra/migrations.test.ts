@@ -214,6 +214,28 @@ t.test('a migration can declare that it runs outside a transaction', async (t) =
   ])
 })
 
+t.test('a database of other migrations is refused, and the cure is named', async (t) => {
+  const { url, query } = await emptyDatabase(t)
+  const before = folderOf(t, { '20260101000000_one': WITH_FUNCTION, '20260102000000_two': 'SELECT 1' })
+  await applyMigrations(url, () => {}, { folder: before })
+  const folder = folderOf(t, { '20260103000000_init': 'CREATE TABLE three (n int)' })
+  const message = /lacks 20260103000000_init, the first one\. .*`npm run backup`.*`npm run restore`/
+  await t.rejects(
+    applyMigrations(url, () => {}, { folder }),
+    message,
+  )
+  await t.rejects(requireMigrations(url, { folder }), message)
+  t.strictSame(await query("SELECT to_regclass('three') AS found"), [{ found: null }])
+})
+
+t.test('progress is one line, however many migrations there are', async (t) => {
+  const { url } = await emptyDatabase(t)
+  const folder = folderOf(t, { '20260101000000_one': WITH_FUNCTION, '20260102000000_two': 'SELECT 1' })
+  const lines: string[] = []
+  await applyMigrations(url, (line) => lines.push(line), { folder })
+  t.strictSame(lines, ['applying 2 migrations, from 20260101000000_one on'])
+})
+
 t.test('a database with tables of another application is not changed', async (t) => {
   const { url, query } = await emptyDatabase(t)
   await query('CREATE TABLE invoices (n int)')
@@ -290,7 +312,7 @@ t.test('the error names a migration that another tool left unfinished', async (t
 })
 
 t.test('the error for an unreachable database does not contain its password', async (t) => {
-  const message = await sentenceOf(t, applyMigrations('postgresql://somebody:hush@127.0.0.1:1/nowhere'))
+  const message = await sentenceOf(t, applyMigrations('postgresql://ada:hush@127.0.0.1:1/nowhere'))
   t.match(message, /cannot be reached.*DATABASE_URL/)
   t.notMatch(message, /hush/)
 })

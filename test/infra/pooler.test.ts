@@ -11,7 +11,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const skip = skipWithoutPgBouncer
 
-/** What the check says: its error, or its warnings. */
+/** The error of the check, or its warnings. */
 async function check(url: string, directUrl = url, preparedStatements = true): Promise<string> {
   const warnings: string[] = []
   try {

@@ -408,7 +408,7 @@ t.test('a log that cannot be rotated does not prevent the start', async (t) => {
 t.test('the error for a damaged folder is one sentence that says what to do', async (t) => {
   const cluster = join(shared, 'cluster')
   const aside = join(shared, 'aside')
-  /** What is damaged, and how; without a function it is missing. */
+  /** The damaged file, and how it is damaged; without a function it is missing. */
   const damages: [string, string, ((path: string) => void) | undefined, RegExp][] = [
     ['a missing PG_VERSION', 'PG_VERSION', undefined, /damaged.*PG_VERSION.*restore it from a backup/],
     ['an unreadable PG_VERSION', 'PG_VERSION', (path) => writeFileSync(path, '\0\0'), /damaged.*PG_VERSION/],

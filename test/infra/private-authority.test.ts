@@ -105,7 +105,7 @@ t.test('CA_FILE holds for all connections of the process', { skip: skipWithoutOp
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())
   const { port } = server.address() as AddressInfo
-  // What the clients of S3, models, gateways, webhooks and Redis open their connections with.
+  // The modules with which the clients of S3, models, gateways, webhooks and Redis open their connections.
   const program = `
     import { get } from 'node:https'
     import { connect } from 'node:tls'

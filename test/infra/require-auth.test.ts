@@ -7,7 +7,6 @@ import t, { type Test } from 'tap'
 import { Client } from '../../infra/database/client.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { Listener } from '../../infra/database/notifications.ts'
-import { prepareJobQueues } from '../../infra/jobs/queue.ts'
 import { databaseUrl } from '../../infra/postgres/address.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { createTestDatabase } from '../support/database.ts'
@@ -58,7 +57,6 @@ const connections: Record<string, (url: string, t: Test) => Promise<unknown>> = 
     await db.pool.query('SELECT 1')
   },
   migrations: async (url) => await applyMigrations(url),
-  'the job queues': async (url) => await prepareJobQueues(url, []),
 }
 
 for (const [way, request] of Object.entries({ 'in clear': CLEARTEXT, 'as MD5': MD5 }))

@@ -31,7 +31,7 @@ async function fill(t: Test): Promise<{ client: pg.Client; users: string[] }> {
     await addProjects(client, { userId: user, prefix: `prj_${i}_`, count })
     await client.query(
       `INSERT INTO files
-        (id, owner_id, space_id, name, content_type, bytes, sha256, blob_key, updated_at)
+        (id, owner_id, workspace_id, name, content_type, bytes, sha256, blob_key, updated_at)
       SELECT 'file_' || $2 || '_' || n, $1, $1, 'a.txt', 'text/plain', 1, repeat('0', 64),
         $2 || '_' || n, now()
       FROM generate_series(1, ${count}) n`,
@@ -47,7 +47,7 @@ t.test('lists of a user with few rows', async (t) => {
   for (const [i, user] of users.entries()) {
     const lists = {
       projects: (db: any) => listProjects(db, { ...page, user_id: user }),
-      files: (db: any) => listFiles(db, { ...page, space_id: user }),
+      files: (db: any) => listFiles(db, { ...page, workspace_id: user }),
     }
     for (const [name, list] of Object.entries(lists)) {
       const call = await captured(list)

@@ -26,6 +26,11 @@ const mistakes: Record<string, Mistake> = {
     change: ['      request.ifMatch(previous)\n', ''],
     says: /^handlers\/invitations\.ts:\d+:3 revokeInvitation never compares If-Match/,
   },
+  'a streamed body without `once`': {
+    file: 'handlers/storage-uploads.ts',
+    change: ['await services.once(', 'await services.db.transaction('],
+    says: /^handlers\/storage-uploads\.ts:\d+:3 createUpload ignores the Idempotency-Key/,
+  },
   'a handler without its event': {
     change: [/ +await events\.emit\(tx, 'invitation\.revoked'.*\n/, ''],
     says: /^handlers\/invitations\.ts:\d+:3 revokeInvitation writes, but never emits an event/,
@@ -43,7 +48,7 @@ const mistakes: Record<string, Mistake> = {
     file: 'handlers/api-keys.ts',
     change: [
       'return { status: 200, body: currentApiKey(principal) }',
-      'const status = principal.keyId ? 200 : 202\n    return { status, body: currentApiKey(principal) }',
+      'const status = principal.credentialId ? 200 : 202\n    return { status, body: currentApiKey(principal) }',
     ],
     says: /^handlers\/api-keys\.ts:\d+:\d+ getCurrentApiKey: .*202/,
   },
@@ -65,7 +70,7 @@ const mistakes: Record<string, Mistake> = {
     change: [/ {2}async getAiUsage[^]*?\n {2}\},\n/, ''],
     says: /^handlers\/ai\.ts:\d+:\d+ .*'getAiUsage' is missing/,
   },
-  'a promise that nobody awaits': {
+  'a promise that is not awaited': {
     file: 'handlers/projects.ts',
     change: [
       "      await update(tx, events, 'project.deleted'",

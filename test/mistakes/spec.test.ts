@@ -114,6 +114,11 @@ const mistakes: Record<string, Mistake> = {
     change: ['x-project-access: { role: viewer }', 'x-projct-access: { role: viewer }'],
     says: /x-projct-access/,
   },
+  'a service account without x-organization-access': {
+    file: 'spec/service-accounts.yaml',
+    change: [/(getServiceAccount\n[^]*?) +x-organization-access: .*\n/, '$1'],
+    says: /an operation on an organization must state the required role in x-organization-access/,
+  },
   'an enum with two types': {
     change: ['enum: [owner, admin, editor, viewer]', 'enum: [owner, admin, editor, 5]'],
     says: /type/,
@@ -213,7 +218,7 @@ function copyOf(t: Test, { file = 'spec/projects.yaml', change: [from, to] }: Mi
   return folder
 }
 
-/** What the generator says. */
+/** The problems that the generator reports. */
 async function problemsIn(folder: string): Promise<string> {
   const spec = join(folder, 'spec/openapi.yaml')
   try {

@@ -112,7 +112,7 @@ t.test('credentials of PostgreSQL', async (t: Test) => {
     ],
     [
       'no such role',
-      changed((to) => (to.username = 'nobody')),
+      changed((to) => (to.username = 'unknown')),
       /^PostgreSQL refuses the password of DATABASE_URL/,
     ],
     [
@@ -121,7 +121,7 @@ t.test('credentials of PostgreSQL', async (t: Test) => {
       /^There is no such database as in DATABASE_URL/,
     ],
     [
-      'nobody listens',
+      'a port without a server',
       changed((to) => (to.port = '1')),
       /^The database at DATABASE_URL is unreachable \(.*ECONNREFUSED/,
     ],

@@ -1,4 +1,4 @@
-// What `explainAccess` says is what the request then gets.
+// The answer of `explainAccess` agrees with the outcome of the request.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { createClient } from '../support/client.ts'
@@ -122,6 +122,25 @@ t.test('a public operation has no checks, and an unknown path is not found', asy
     checks: [],
   })
   t.equal((await person.client.post('/explain', { method: 'PUT', path: '/healthz' })).status, 404)
+})
+
+t.test('for every operation on a service account: as the answer with each role', async (t) => {
+  const caller = await server.person()
+  const operations = operationInfos.filter(({ path }) => path.startsWith('/v1/service-accounts/{id}'))
+  t.ok(operations.length > 5)
+  for (const { id, method, path } of operations)
+    for (const role of ['none', 'viewer', 'admin', 'owner'] as ProjectRole[]) {
+      const request = await requestFor(server, id as OperationId, { caller, role })
+      const { allowed, checks } = await explained(caller, { method, path: pathOf(path, request.params) })
+      const { status, body } = await send(request)
+      t.equal(allowed, status < 300, `${id} as ${role}: ${status}`)
+      const error = status < 300 ? null : { status, code: body.error.code, message: body.error.message }
+      t.same(
+        checks.find(({ name }: { name: string }) => name === 'role'),
+        { name: 'role', passed: status < 300, requires: 'the role admin', error },
+        `${id} as ${role}`,
+      )
+    }
 })
 
 t.test('others may be asked about by operators, and by admins of service accounts', async (t) => {

@@ -1,12 +1,11 @@
-// Who hands out a right has it himself, in every area: one table of all callers (role × custom role) and all
-// hand-overs (delegate × role). What each cell must answer follows from what the caller may do, by a model
-// that is written here again, and what a delegate got is compared with it in the database.
+// A caller can hand out only the rights that the caller has, in every area: one table of all callers (role ×
+// custom role) and all hand-overs (delegate × role). A second model, written here, gives the expected answer
+// of each cell, and is compared with the rights of the delegate in the database.
 import t from 'tap'
 import type { Role } from '../../services/projects/projects.ts'
-import { insertCustomRole } from '../../services/organizations/custom-roles.ts'
 import { insertInvitation } from '../../services/projects/invitations.ts'
 import { createClient, type Reply } from '../support/client.ts'
-import { acquaint, createMember } from '../support/db-fixtures.ts'
+import { acquaint, createCustomRole, createMember } from '../support/db-fixtures.ts'
 import { newEmail } from '../support/operation-fixtures-auth.ts'
 import { addMemberTo } from '../support/operation-fixtures-organizations.ts'
 import { upload } from '../support/storage.ts'
@@ -59,7 +58,7 @@ function* permissionsTried(): Generator<Permissions> {
 async function customRole(permissions: Permissions): Promise<string> {
   const name = Object.values(permissions).join(' ')
   const fields = { name, permissions }
-  return (await insertCustomRole(database, organization.id, owner.id, fields)).id
+  return await createCustomRole(server, organization.id, fields)
 }
 
 const rightsOf = (permissions: Permissions): Rights =>
@@ -116,7 +115,7 @@ const { body: ofOrganization } = await owner.client.post('/service-accounts', {
   role: 'admin',
 })
 
-/** What a user may do in the project now. */
+/** The rights of a user in the project now. */
 async function held(userId: string): Promise<Rights> {
   const row = await prisma.member.findUnique({
     where: { projectId_userId: { projectId: project.id, userId } },

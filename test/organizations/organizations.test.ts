@@ -100,7 +100,7 @@ t.test('an email address is invited, sees the invitation when verified, and acce
   const guest = await server.person()
   const invited = await admin.client.post(`${path}/members`, { email: guest.email, role: 'admin' })
   t.match(invited, { status: 201, body: { status: 'invited', user: null, user_id: null, role: 'admin' } })
-  const unknown = await admin.client.post(`${path}/members`, { email: 'nobody@example.org', role: 'admin' })
+  const unknown = await admin.client.post(`${path}/members`, { email: 'unknown@example.org', role: 'admin' })
   t.same(Object.keys(unknown.body), Object.keys(invited.body), 'the same for an address without a user')
   const where = { recipient: guest.email, kind: 'organization_invitation' }
   t.equal(await server.services.database.prisma.mail.count({ where }), 1, 'an e-mail is queued')
@@ -111,7 +111,7 @@ t.test('an email address is invited, sees the invitation when verified, and acce
   t.equal(list.data[0].your_membership.id, invited.body.id)
   t.equal((await guest.client.get('/organizations')).body.pagination.total, 0)
   const accept = `${path}/members/${invited.body.id}/accept`
-  t.equal((await owner.client.post(accept)).status, 404, 'nobody else accepts')
+  t.equal((await owner.client.post(accept)).status, 404, 'another user cannot accept')
   const replies = await Promise.all([guest.client.post(accept), guest.client.post(accept)])
   t.same(replies.map(({ status }) => status).sort(), [200, 409], 'once')
   t.match((await guest.client.get(path)).body, { your_membership: { role: 'admin', status: 'active' } })
@@ -165,7 +165,7 @@ t.test('a project is transferred to an organization and back to a person', async
   t.equal(await roleIn(owner, project.id), 'owner', 'the role in the project stays')
 })
 
-t.test('a transfer and a change of the admins at once leave nobody in who should be out', async (t) => {
+t.test('a transfer and a change of the admins at once leave no former admin in the project', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { owner, admin, organization, path, ids } = await company()
     const { body: project } = await owner.client.post('/projects', { name: 'Mine' })
@@ -247,7 +247,39 @@ t.test('a repeated request is refused after its sender has lost the role', async
   t.equal((await add()).status, 403)
 })
 
-t.test('a transfer gives nobody more projects than the limit, also several at once', async (t) => {
+t.test('so is one that created a project or a service account of the organization', async (t) => {
+  const { owner, admin, organization, path, ids } = await company()
+  const place = { organization_id: organization.id }
+  const headers = { 'idempotency-key': 'once' }
+  const { body: account } = await admin.client.post('/service-accounts', {
+    name: 'Other',
+    role: 'member',
+    ...place,
+  })
+  const requests = [
+    ['/projects', { name: 'Launch', ...place }],
+    ['/service-accounts', { name: 'CI', role: 'member', ...place }],
+    [`/service-accounts/${account.id}/api-keys`, { name: 'CI', scopes: ['projects:read'] }],
+  ] as const
+  const repeat = () =>
+    Promise.all(requests.map(async ([to, body]) => await admin.client.call('POST', to, { body, headers })))
+  t.same(
+    (await repeat()).map(({ status }) => status),
+    [201, 201, 201],
+  )
+  t.ok((await repeat()).every((reply) => reply.headers.get('idempotent-replayed') === 'true'))
+  await owner.client.put(`${path}/members/${ids.admin}`, { role: 'member' })
+  t.same(
+    (await repeat()).map(({ status }) => status),
+    [201, 403, 403],
+    'the role in the new project stays after a demotion',
+  )
+  await owner.client.delete(`${path}/members/${ids.admin}`)
+  const refused = await repeat()
+  t.ok(refused.every(({ status, text }) => status === 403 && !text.includes(organization.id)))
+})
+
+t.test('transfers do not exceed the project limit of the new owner, also several at once', async (t) => {
   const own = await startServer(t, { env: { QUOTA_PROJECTS: '2' } })
   const [owner, other] = [await own.person(), await own.person()]
   await acquaint(own, owner, other)
@@ -269,7 +301,7 @@ t.test('a transfer gives nobody more projects than the limit, also several at on
   )
 })
 
-t.test('nobody comes back through an invitation to a role that its maker has lost', async (t) => {
+t.test('an invitation to a role that its maker has lost is not accepted', async (t) => {
   const { owner, admin, path, ids } = await company()
   await owner.client.put(`${path}/members/${ids.admin}`, { role: 'owner' })
   const puppet = await server.person()

@@ -127,7 +127,7 @@ t.test('an operator reads every sale, and what they made', async (t) => {
   }
 })
 
-t.test('an operator cancels every sale, whatever the status of its project', async (t) => {
+t.test('an operator cancels sales in projects of every status', async (t) => {
   const { body: project } = await bob.client.post('/projects', { name: 'Closed' })
   const [own, archived, deleted] = [
     await sellable(bob),

@@ -129,7 +129,7 @@ t.test('a refund is retried until Stripe is reachable', async (t) => {
     async () =>
       (
         await rows(
-          `SELECT data FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1
+          `SELECT data FROM jobs WHERE queue = 'gateway' AND data->>'id' = $1
             AND (data->>'tries')::int = 1`,
           requested.id,
         )
@@ -145,8 +145,8 @@ t.test('a refund is retried until Stripe is reachable', async (t) => {
   stripe.clearFaults()
   stripe.fail({ status: 429, retryAfter: 500 }, { on: /refunds/, times: 3 })
   await shop.makeJobsDue()
-  const later = `SELECT start_after > now() + interval '400 seconds' AS later FROM pgboss.job
-    WHERE name = 'gateway'
+  const later = `SELECT due_at > now() + interval '400 seconds' AS later FROM jobs
+    WHERE queue = 'gateway'
       AND data->>'id' = $1 AND (data->>'tries')::int = 2`
   await waitUntil(
     async () => (await rows(later, requested.id))[0]?.later === true,
@@ -169,7 +169,7 @@ t.test(
       async () =>
         (
           await rows(
-            `SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1
+            `SELECT 1 FROM jobs WHERE queue = 'gateway' AND data->>'id' = $1
               AND (data->>'tries')::int = 1`,
             requested.id,
           )
@@ -283,8 +283,8 @@ t.test('a job is given up after three days of failures', async (t) => {
     async () =>
       (
         await rows(
-          `UPDATE pgboss.job SET data = jsonb_set(data, '{tries}', '10'), start_after = now()
-            WHERE name = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND state < 'active'
+          `UPDATE jobs SET data = jsonb_set(data, '{tries}', '10'), due_at = now()
+            WHERE queue = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND fetches = 0
             RETURNING 1`,
           requested.id,
         )
@@ -297,7 +297,7 @@ t.test('a job is given up after three days of failures', async (t) => {
       ({ message }) => message === `the task refund of ${requested.id} failed 11 times and is abandoned`,
     ),
   )
-  t.same(await rows("SELECT 1 FROM pgboss.job WHERE name = 'gateway' AND data->>'id' = $1", requested.id), [])
+  t.same(await rows("SELECT 1 FROM jobs WHERE queue = 'gateway' AND data->>'id' = $1", requested.id), [])
   t.equal((await refund(order)).amount, 1999)
 })
 

@@ -199,24 +199,6 @@ t.test("Stripe's state is ignored while a cancellation is pending", async (t) =>
   })
 })
 
-t.test('a job with the task name of an older version still runs', async (t) => {
-  const bob = await server.person()
-  const { checkout, subscription } = await shop.subscribe(bob)
-  const id = checkout.subscription_id
-  await shop.deliverFrom(0)
-  const { database, gatewayJobs } = server.services
-  await database.transaction(async (tx) => {
-    const text = `
-      UPDATE subscriptions SET cancel_at_period_end = true, canceled_at = now(), sync_pending = true
-      WHERE id = $1`
-    await tx.sql({ text }, [id])
-    await gatewayJobs.add(tx, [{ data: { task: 'follow' as never, id, tries: 0 }, group: id }])
-  })
-  await waitUntil(() => subscription.cancel_at_period_end, 'the cancellation sync')
-  await shop.waitForJobs()
-  t.match(await get(bob, id), { cancel_at_period_end: true })
-})
-
 t.test('outdated state changes nothing except for payments', async (t) => {
   const bob = await server.person()
   const { checkout, subscription } = await shop.subscribe(bob)

@@ -173,7 +173,7 @@ const bodies: Array<{
 const columns = [
   'owner_id',
   'user_id',
-  'space_id',
+  'workspace_id',
   'refunding_amount',
   'period',
   'anchor_at',

@@ -1,5 +1,5 @@
-// Nobody becomes a member without consent, or learns of a user what the user did not show. Everybody can
-// leave. What a member leaves behind ends with the membership.
+// A user becomes a member only with consent, and invitations reveal nothing about a user. Every member can
+// leave. The invitations and file links of a member end with the membership.
 import t from 'tap'
 import { acquaint } from '../support/db-fixtures.ts'
 import { startServer, type Person } from '../support/server.ts'
@@ -85,7 +85,7 @@ t.test('a member of a common project and an operator are added by id at once', a
   t.equal((await add(server.admin, own, { user_id: stranger.id, role: 'viewer' })).status, 201)
 })
 
-t.test('a member leaves an archived project, but removes nobody else there', async (t) => {
+t.test('a member leaves an archived project, but cannot remove another member there', async (t) => {
   const { path, owner, admin, viewer, member } = await team(server)
   await owner.api.archiveProject({ path })
   t.match(await apiErrorOf(admin.api.removeMember({ path: member('editor') })), { status: 409 })

@@ -1,4 +1,4 @@
-// What a page of a user's projects reads, however many newer projects other users have.
+// A page of a user's projects reads no rows of other users, however many newer projects they have.
 import pg from 'pg'
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'

@@ -187,7 +187,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
   await passes('test/notes/more.test.ts', /^1\.\.4$/m)
 
-  // What the page says to run. It takes a minute.
+  // The commands of the page. They take a minute.
   if (process.env.FAULTS === 'long') {
     await node('scripts/constraints/main.ts')
     for (const name of ['contract/coverage', 'contract/roles', 'events/emitted', 'contract/tenants'])

@@ -1,9 +1,9 @@
-// What `npm run check` finds in small projects that are made for it.
-import { mkdir, writeFile } from 'node:fs/promises'
+// The findings of `npm run check` in small projects that are written for it.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { benchmarkProblem } from '../../scripts/check/benchmarks.ts'
-import { layerProblems } from '../../scripts/check/layers.ts'
+import { domainProblem, layerProblems } from '../../scripts/check/layers.ts'
 import { lineProblems } from '../../scripts/check/lines.ts'
 import { openapiProblems } from '../../scripts/check/openapi.ts'
 import { typeProblems } from '../../scripts/check/types.ts'
@@ -94,6 +94,15 @@ t.test('an import against the order of the layers is reported with its file and 
   )
   t.match(problems[0], /: services\/users\/ is above infra\/$/)
   t.match(problems[5], /: only app\/ may import Fastify$/)
+})
+
+t.test('the architecture page lists the domains in the order of the layers', async (t) => {
+  const page = await readFile(join(import.meta.dirname, '../../docs/architecture.md'), 'utf8')
+  t.equal(domainProblem(page), null)
+  t.match(domainProblem(page.replace('`audit`: ', '')), /lists the domains users; projects, usage, mail;/)
+  t.match(domainProblem(page.replace('`users`: ', '`people`: ')), /the table has users; projects/)
+  t.match(domainProblem(page.replace(/^3\. /m, '')), /audit, mail, organizations; events/)
+  t.match(domainProblem(''), /lists the domains ; /)
 })
 
 t.test('a line of more than 110 columns is reported, except in the listed files', async (t) => {

@@ -1,4 +1,4 @@
-// What `npm run dev` says of a server that has exited, and of type errors.
+// The messages of `npm run dev` about a server that has exited, and about type errors.
 import t from 'tap'
 import { waitUntil } from '../support/wait.ts'
 import { explainExit, explainProblem, explainStartup, typeReport } from '../../scripts/dev/report.ts'

@@ -74,7 +74,7 @@ t.test('compiled files are reused unless the source or the output has changed', 
 t.test('a syntax error in the source is reported with its place', async (t) => {
   const project = await miniProject(t.testdir())
   const source = await project.read('packages/client/pages.ts')
-  await project.write('packages/client/pages.ts', `${source}\nexport const untold = [1].map(String)\n`)
+  await project.write('packages/client/pages.ts', `${source}\nexport const untyped = [1].map(String)\n`)
   const message = await project.generateError()
   t.match(message, new RegExp(`^packages/client/pages\\.ts:${source.split('\n').length + 1} `))
   t.notMatch(message, /\n\s+at /)

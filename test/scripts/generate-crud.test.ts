@@ -64,12 +64,15 @@ function projectWith(
   const spec = join(folder, 'spec/openapi.yaml')
   // The paths of two areas, so that the lint costs less.
   const others = /^  \/.*\$ref: '(?!system|projects)\w+\.yaml#.*\n/gm
+  // Events of resources in the areas that are left out.
+  const partial = /^ {2}\w+\.\w+:\n(?: {4}(?:description|example): .*\n)+(?! {4})/gm
   const comment = '/projects/{id}/notes/{note_id}/comments'
   const isNested = text.includes('noteComments:')
   writeFileSync(
     spec,
     readFileSync(spec, 'utf8')
       .replace(others, '')
+      .replace(partial, '')
       .replace(
         /^paths:\n/m,
         `$&  ${route}\n${isNested ? `  ${comment}: { $ref: 'notes.yaml#/paths/noteComments' }\n` : ''}`,

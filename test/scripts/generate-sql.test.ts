@@ -1,5 +1,4 @@
-// What the generator makes of the files of prisma/sql: the types of parameters and columns, and the place of
-// each mistake.
+// Generation from prisma/sql: the types of parameters and columns, and the place of each mistake.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import pg from 'pg'
@@ -188,6 +187,27 @@ t.test('a parameter of an included file may be null in the statement', async (t)
   t.strictSame(parameters, [{ name: 'id', type: 'string | null' }])
 })
 
+t.test('a list of columns is included as columns, parameters and assignments', async (t) => {
+  const files = {
+    'projects/fields': '-- A list.\nname, description?',
+    'projects/add': `-- Adds.\n-- @none
+INSERT INTO projects (id, {fields}, owner_id) SELECT :id, {:fields}, p.owner_id FROM projects p`,
+    'projects/set': '-- Sets.\n-- @many\nUPDATE projects p SET {=fields} WHERE id = :id RETURNING {p.fields}',
+  }
+  const [add, set] = (await describeFiles(t, files)).map(({ source, parameters }) => ({
+    sql: source.text.sql.trim(),
+    parameters: parameters.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`),
+  }))
+  t.strictSame(add, {
+    sql: 'INSERT INTO projects (id, name, description, owner_id) SELECT $1, $2, $3, p.owner_id FROM projects p',
+    parameters: ['id: string', 'name: string', 'description?: string | null'],
+  })
+  t.strictSame(set, {
+    sql: 'UPDATE projects p SET name = $1, description = $2 WHERE id = $3 RETURNING p.name, p.description',
+    parameters: ['name: string', 'description: string | null', 'id: string'],
+  })
+})
+
 t.test('a file includes others, with arguments', async (t) => {
   const [{ source, columns }] = await describeFiles(t, {
     'projects/x':
@@ -260,6 +280,10 @@ const mistakes: Record<string, [text: string, expected: RegExp]> = {
   'an include that does not exist': [
     `${start}SELECT {colums} FROM projects`,
     /x\.sql:3:8: there is no file prisma\/sql\/projects\/colums\.sql/,
+  ],
+  'a form of a file that is no list': [
+    `${start}SELECT {:x}`,
+    /x\.sql:3:8: the file prisma\/sql\/projects\/x\.sql is no list of columns, as \{:x\} needs/,
   ],
   'a file that includes itself': [`${start}{x}`, /x\.sql:3:1: the file .* includes itself/],
   'an unknown annotation': [

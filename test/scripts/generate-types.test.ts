@@ -200,7 +200,7 @@ t.test(
     t.notOk(problems.some((problem) => problem.includes('getThing')))
     t.notOk(
       problems.some((problem) => problem.includes('updateThing')),
-      'a rest without the property',
+      'a copy without the property',
     )
   },
 )

@@ -18,7 +18,7 @@ function versionOf(command: string): string {
 }
 
 const commands = [
-  ...globSync('scripts/*/main.ts', { cwd: root }),
+  ...globSync('{packages,scripts}/*/main.ts', { cwd: root }),
   'scripts/setup/main.mjs',
   'app/main.ts',
   'app/worker.ts',

@@ -1,9 +1,9 @@
 // The command line of migrations.
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createTestDatabase } from '../support/database.ts'
 
 const MIGRATE = fileURLToPath(new URL('../../scripts/migrate/main.ts', import.meta.url))
@@ -12,11 +12,12 @@ function migrate(
   args: string[],
   env: Record<string, string> = {},
   cwd?: string,
+  script = MIGRATE,
 ): Promise<{ code: number; out: string; err: string }> {
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      [MIGRATE, ...args],
+      [script, ...args],
       { env: { ...process.env, ...env }, cwd },
       (error, out, err) => {
         resolve({ code: error === null ? 0 : Number(error.code), out, err })
@@ -45,7 +46,7 @@ registerHooks({
 })`
   const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(hook)}` }
   t.match(await migrate(['--check'], env), { code: 0, err: '' })
-  t.match(await migrate(['--create', 'nothing'], env), { code: 0, out: /no migration was written/, err: '' })
+  t.match(await migrate(['--create', 'nothing'], env), { code: 0, out: /prisma\/migrations match/, err: '' })
   t.match(await migrate([], { ...env, DATABASE_URL: 'none' }), { err: /loads / }, 'the hook works')
 })
 
@@ -72,4 +73,74 @@ t.test('migrate reads DATABASE_URL from .env', async (t) => {
 t.test('an invalid option or name is a usage error', async (t) => {
   for (const args of [['--nonsense'], ['--create', '!!']])
     t.match(await migrate(args), { code: 1, err: /--create/ })
+})
+
+/** A copy of the project's migrations and of the command. */
+function copyOfProject(t: Test) {
+  const folder = t.testdir()
+  const root = join(import.meta.dirname, '../..')
+  for (const part of ['infra', 'prisma', 'scripts', 'package.json'])
+    cpSync(join(root, part), join(folder, part), {
+      recursive: true,
+      filter: (path) => !path.includes('scripts/bench'),
+    })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const command = join(folder, 'scripts/migrate/main.ts')
+  return {
+    functions: join(folder, 'prisma/sql/functions'),
+    migrations: join(folder, 'prisma/migrations'),
+    run: (...args: string[]) => migrate(args, {}, folder, command),
+  }
+}
+
+t.test('--create copies changed functions and drops missing ones', async (t) => {
+  const { functions, migrations, run } = copyOfProject(t)
+  const file = (name: string): string => join(functions, name)
+  const edit = (name: string, from: string, to: string): string => {
+    const text = readFileSync(file(name), 'utf8')
+    t.ok(text.includes(from), name)
+    writeFileSync(file(name), text.replace(from, to))
+    return readFileSync(file(name), 'utf8').trim()
+  }
+  const changed = edit('payments-now.sql', 'AS $function$', 'AS $function$ -- changed\n')
+  const constraint = edit('require-owner.sql', 'AS $function$', 'AS $function$ -- changed\n')
+  writeFileSync(
+    file('next-number.sql'),
+    'CREATE OR REPLACE FUNCTION next_number() RETURNS int LANGUAGE sql RETURN 1;\n',
+  )
+  rmSync(file('count-documents.sql'))
+  edit('account-of.sql', 'account_of(user_id text)', 'account_of(user_id text, at date DEFAULT now())')
+
+  const created = await run('--create', 'Changed functions')
+  t.match(created, { code: 0, err: '' })
+  const [, path] = /Wrote (.*_changed_functions\/migration\.sql)\./.exec(created.out)!
+  const script = readFileSync(join(migrations, '../..', path), 'utf8')
+  t.ok(script.includes(changed))
+  t.ok(script.includes(constraint))
+  t.match(script, /^CREATE OR REPLACE FUNCTION next_number/m)
+  t.match(script, /^DROP TRIGGER \w+ ON documents;/m)
+  t.match(script, /^DROP FUNCTION count_documents\(\);/m)
+  t.match(script, /^DROP FUNCTION account_of\(user_id text\);/m)
+  t.notMatch(script, /FUNCTION storage_use/, 'the other functions')
+  t.match(await run('--create', 'nothing'), { code: 0, out: /prisma\/migrations match/ }, 'it applies')
+})
+
+t.test('--create copies the triggers of a new quota', async (t) => {
+  const { functions, run } = copyOfProject(t)
+  const file = join(functions, 'all-quotas.sql')
+  const row = "('api_keys', 'api_keys'"
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(
+    file,
+    text.replace(row, `('passkeys', 'passkeys', 'user_id', 'count(*)', 'true', NULL, true),\n    ${row}`),
+  )
+  t.match(await run('--create', 'passkeys'), { code: 0, out: /Wrote/ })
+  t.match(await run('--create', 'nothing'), { code: 0, out: /prisma\/migrations match/ })
+})
+
+t.test('--check refuses a migration of a later time', async (t) => {
+  const { migrations, run } = copyOfProject(t)
+  mkdirSync(join(migrations, '20991231000000_later'))
+  writeFileSync(join(migrations, '20991231000000_later/migration.sql'), '')
+  t.match(await run('--check'), { code: 1, err: /20991231000000_later has a time in the future/ })
 })

@@ -4,11 +4,11 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { readContract } from '../../scripts/generate/contract.ts'
-import { resolve as follow } from '../../scripts/openapi/resolve.ts'
-import { preferenceOf, valueOf } from '../../scripts/mock/answers.ts'
-import { withExamples } from '../../scripts/mock/patterns.ts'
-import { createMock } from '../../scripts/mock/server.ts'
-import { platformProfile } from '../../scripts/profile/mock.ts'
+import { resolve as follow } from '../../packages/openapi/resolve.ts'
+import { preferenceOf, valueOf } from '../../packages/mock/answers.ts'
+import { withExamples } from '../../packages/mock/patterns.ts'
+import { createMock } from '../../packages/mock/server.ts'
+import { profile } from '../../scripts/profiles/mock.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { assertMatchesSpec } from '../support/client.ts'
 
@@ -16,7 +16,7 @@ const document: any = withExamples(
   await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),
 )
 const lines: string[] = []
-const mock = await createMock({ document, profile: platformProfile, onAnswer: (line) => lines.push(line) })
+const mock = await createMock({ document, profile, onAnswer: (line) => lines.push(line) })
 t.teardown(() => mock.close())
 const address = await mock.listen({ host: '127.0.0.1', port: 0 })
 
@@ -132,7 +132,7 @@ t.test('operations of a real server are forwarded', async (t) => {
   real.get('/healthz', async () => ({ status: 'real' }))
   const beside = await createMock({
     document,
-    profile: platformProfile,
+    profile,
     real: await real.listen({ host: '127.0.0.1', port: 0 }),
   })
   t.teardown(() => beside.close())

@@ -4,10 +4,10 @@ import published from '../../generated/openapi.json' with { type: 'json' }
 import { replies } from '../../infra/validation/replies.ts'
 import type { components } from '../../generated/client/index.js'
 import { exactDocument, publishedDocument } from '../../scripts/generate/publish.ts'
-import { subschemasOf } from '../../scripts/openapi/subschemas.ts'
+import { subschemasOf } from '../../packages/openapi/subschemas.ts'
 import { exampleOf } from '../../scripts/generate/examples.ts'
-import { methods } from '../../scripts/openapi/methods.ts'
-import { resolve } from '../../scripts/openapi/resolve.ts'
+import { methods } from '../../packages/openapi/methods.ts'
+import { resolve } from '../../packages/openapi/resolve.ts'
 import { thingSchemas, thingsDocument } from '../support/things-document.ts'
 
 type Json = any

@@ -3,12 +3,12 @@
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { runContract } from '../../scripts/contract/run-all.ts'
-import { keyHeader } from '../../scripts/contract/sender.ts'
-import { generateProject } from '../../scripts/generate/project/project.ts'
-import { createMock } from '../../scripts/mock/server.ts'
-import { operationsOf } from '../../scripts/openapi/document.ts'
+import { openapi } from '../../packages/contract/profile.ts'
+import { runContract } from '../../packages/contract/run-all.ts'
+import { keyHeader } from '../../packages/contract/sender.ts'
+import { generateProject } from '../../packages/generate/project.ts'
+import { createMock } from '../../packages/mock/server.ts'
+import { operationsOf } from '../../packages/openapi/document.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const key = 'user:secret'
@@ -162,8 +162,8 @@ async function findingsOf(t: Test, implemented: Record<string, object[]>): Promi
   const mock = await createMock({ document: documentOf(implemented), key })
   t.teardown(() => mock.close())
   const { findings, unfinished } = await runContract({
-    profile: 'openapi',
-    document: preparedDocument(documentOf(securities), 'openapi'),
+    profile: openapi,
+    document: openapi.prepare(documentOf(securities)),
     base: await mock.listen({ host: '127.0.0.1', port: 0 }),
     key,
     secondKey: null,

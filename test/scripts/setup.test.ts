@@ -1,5 +1,6 @@
-// The installer, in a project whose packages are local folders, so that no registry is needed.
-import { execFileSync, spawn } from 'node:child_process'
+// The installer and the runner of the npm scripts, in a project whose packages are local folders, so that no
+// registry is needed.
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   chmodSync,
@@ -17,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 
 const SETUP = fileURLToPath(new URL('../../scripts/setup', import.meta.url))
+const RUN = fileURLToPath(new URL('../../scripts/run.mjs', import.meta.url))
 
 function project(t: Test): string {
   const folder = t.testdir({
@@ -50,33 +52,50 @@ function project(t: Test): string {
   mkdirSync(join(folder, 'scripts', 'setup'), { recursive: true })
   for (const name of ['main.mjs', 'git-config.mjs', 'generated.mjs', 'node.json'])
     cpSync(join(SETUP, name), join(folder, 'scripts', 'setup', name))
+  cpSync(RUN, join(folder, 'scripts', 'run.mjs'))
   return folder
+}
+
+interface Ended {
+  code: number | null
+  signal: NodeJS.Signals | null
+  out: string
+  err: string
 }
 
 async function setup(
   folder: string,
   args: string[] = [],
   env: Record<string, string> = {},
-): Promise<{ code: number | null; out: string; err: string }> {
+): Promise<Omit<Ended, 'signal'>> {
+  const { signal: _, ...ended } = await ending(start(folder, ['scripts/setup/main.mjs', ...args], env))
+  return ended
+}
+
+function start(folder: string, args: string[], env: Record<string, string> = {}): ChildProcess {
   const inherited = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('npm_')),
   )
   // No server listens on this port, so requests to the registry fail at once.
   const offline = { npm_config_registry: 'http://127.0.0.1:9/', npm_config_fetch_retries: '0' }
-  const child = spawn(process.execPath, [join(folder, 'scripts', 'setup', 'main.mjs'), ...args], {
+  return spawn(process.execPath, args, {
     cwd: folder,
     env: { ...inherited, ...offline, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+}
+
+async function ending(child: ChildProcess): Promise<Ended> {
   const output = { out: '', err: '' }
-  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     output.out += text
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     output.err += text
   })
-  const code = await new Promise<number | null>((resolve) => child.on('close', resolve))
-  return { code, ...output }
+  return await new Promise((resolve) =>
+    child.on('close', (code, signal) => resolve({ code, signal, ...output })),
+  )
 }
 
 const has = (folder: string, name: string) => existsSync(join(folder, 'node_modules', name, 'package.json'))
@@ -212,4 +231,61 @@ t.test('another version of Node than the recorded one is replaced', async (t) =>
     npm_config_cache: join(folder, 'cache'),
   }
   t.match(await setup(folder, [], env), { code: 1, out: /Installing Node 24/ })
+})
+
+const script = `
+  import served from 'served/package.json' with { type: 'json' }
+  import { text } from 'node:stream/consumers'
+  process.on('SIGTERM', () => process.exit(7))
+  const { pid, execArgv, argv } = process
+  console.log(JSON.stringify({ pid, execArgv, args: argv.slice(2), served: served.name }))
+  if (argv[2] === 'wait') setInterval(() => {}, 1_000)
+  else if (argv[2] === 'crash') process.kill(pid, 'SIGKILL')
+  else process.exitCode = Number(await text(process.stdin))
+`
+
+const runners: Array<{ title: string; env: Record<string, string> }> = [
+  { title: 'replaces its process', env: {} },
+  // As in Node 20.
+  {
+    title: 'has a child process',
+    env: { NODE_OPTIONS: '--import=data:text/javascript,process.execve=undefined' },
+  },
+]
+
+for (const { title, env } of runners)
+  t.test(`the runner of the npm scripts ${title}`, async (t) => {
+    const folder = project(t)
+    writeFileSync(join(folder, 'script.mjs'), script)
+    const run = (...args: string[]) =>
+      start(folder, ['scripts/run.mjs', '--no-deprecation', 'script.mjs', ...args], env)
+    const printed = ({ out }: Ended) => JSON.parse(out.trim().split('\n').at(-1)!)
+
+    const first = run('a', 'b c', '--', '--dev')
+    first.stdin!.end('3')
+    const ended = await ending(first)
+    t.match(ended, { code: 3, out: /^Installing/ }, ended.err)
+    const { pid, ...seen } = printed(ended)
+    t.equal(pid === first.pid, title === 'replaces its process' && process.platform !== 'win32')
+    t.strictSame(seen, {
+      execArgv: ['--no-deprecation'],
+      args: ['a', 'b c', '--', '--dev'],
+      served: 'served',
+    })
+    t.notOk(has(folder, 'tested'))
+
+    const stopped = run('wait')
+    stopped.stdout!.once('data', () => stopped.kill('SIGTERM'))
+    t.match(await ending(stopped), { code: 7, signal: null })
+    t.match(await ending(run('crash')), { code: null, signal: 'SIGKILL' })
+  })
+
+t.test('no script runs after a failed installation', async (t) => {
+  const folder = project(t)
+  writeFileSync(join(folder, 'script.mjs'), 'console.log("ran")')
+  const env = { npm_config_user_agent: 'npm/8.0.0 node/v18.20.0 linux x64' }
+  const ended = await ending(start(folder, ['scripts/run.mjs', 'script.mjs'], env))
+  t.match(ended, { code: 1, out: /^$/, err: /^This project needs Node 20/ })
+  t.match(await ending(start(folder, ['scripts/run.mjs', '--dev', 'script.mjs'])), { code: 0, out: /ran\n$/ })
+  t.ok(has(folder, 'tested'))
 })

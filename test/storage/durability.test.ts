@@ -21,7 +21,7 @@ function newDirectory(t: Test): string {
   return join(directory, 'data', 'files')
 }
 
-/** What creates each directory, by the name of the directory. */
+/** The writes that create each directory, by the name of the directory. */
 const writes: Record<string, (directory: string) => Promise<void>> = {
   async blobs(directory) {
     const path = join(dirname(dirname(directory)), `received-${randomBytes(8).toString('hex')}`)

@@ -4,7 +4,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { picture } from '../../scripts/contract/forms.ts'
+import { picture } from '../../packages/contract/forms.ts'
 import type { Client, Reply } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import {

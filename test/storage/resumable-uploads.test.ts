@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { fileExpiryTasks } from '../../services/retention-tasks.ts'
+import { fileExpiryTasks } from '../../services/deletion/retention-tasks.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
 import type { Role } from '../support/team.ts'
@@ -795,7 +795,7 @@ t.test('unfinished uploads count towards the quota', async (t) => {
   t.equal((await tus.create(200)).status, 413)
   const last = await tus.createUpload(100)
   await small.services.database.prisma.storageUsage.update({
-    where: { spaceId: person.id },
+    where: { workspaceId: person.id },
     data: { bytes: 950n },
   })
   t.match(
@@ -805,7 +805,7 @@ t.test('unfinished uploads count towards the quota', async (t) => {
   )
   t.equal(await fileCount(small), 2)
   await small.services.database.prisma.storageUsage.update({
-    where: { spaceId: person.id },
+    where: { workspaceId: person.id },
     data: { bytes: 600n },
   })
   t.equal(

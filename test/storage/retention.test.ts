@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import t from 'tap'
 import { createMember } from '../support/db-fixtures.ts'
 import { runRetention } from '../support/retention.ts'
-import { coreRetentionTasks, fileExpiryTasks } from '../../services/retention-tasks.ts'
+import { coreRetentionTasks, fileExpiryTasks } from '../../services/deletion/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 import { storageRetentionTasks } from '../../services/storage/retention.ts'
@@ -76,7 +76,7 @@ t.test(
 )
 
 t.test(
-  'a server sweeps once a day, whatever the number of servers, and never with STORAGE_SWEEP=false',
+  'any number of servers sweep once a day together, and never with STORAGE_SWEEP=false',
   async (t) => {
     const lines: object[] = []
     const log: SweepLog = { ...silentLog, info: (details) => lines.push(details) }
@@ -133,7 +133,7 @@ t.test('the files of a purged project are deleted', async (t) => {
   await ageQuarantine(services, config.storageQuarantineDays)
   await sweepStore(services)
   for (const id of files) t.notOk((await storedKeys(services)).includes(id))
-  t.equal(await prisma.storageUsage.findUnique({ where: { spaceId: project } }), null)
+  t.equal(await prisma.storageUsage.findUnique({ where: { workspaceId: project } }), null)
 })
 
 t.test('the files of a deleted user outside of projects are deleted', async (t) => {

@@ -196,7 +196,7 @@ t.test('the reservation of a crashed server ends by itself', async (t) => {
   const { storageReservation } = services.database.prisma
   const reserve = async (id: string, seconds: number): Promise<unknown> =>
     await storageReservation.create({
-      data: { id, spaceId: person.id, bytes: quota, heldUntil: new Date(Date.now() + seconds * 1000) },
+      data: { id, workspaceId: person.id, bytes: quota, heldUntil: new Date(Date.now() + seconds * 1000) },
     })
   await reserve('held', 30)
   t.equal((await tusClient(server.url, person.key).create(1)).status, 413)
@@ -214,14 +214,14 @@ t.test('a long upload keeps its reservation', async (t) => {
   await waitUntil(async () => (await usage(person)).reserved_bytes > 0, 'the reservation')
   const { reserved_bytes: reserved } = await usage(person)
   await server.services.database.prisma.storageReservation.updateMany({
-    where: { spaceId: person.id },
+    where: { workspaceId: person.id },
     data: { heldUntil: new Date(0) },
   })
   await waitUntil(async () => (await usage(person)).reserved_bytes === reserved, 'the next heartbeat')
   t.equal(await finish(long), 201)
 })
 
-t.test('a user sends only so many uploads at once', async (t) => {
+t.test('the number of uploads that a user sends at once is limited', async (t) => {
   const person = await server.person()
   const uploads = await Promise.all(Array.from({ length: 40 }, () => begin(t, person, 1_000)))
   await waitUntil(async () => (await limitOf(person, 'open_uploads')).used === 40, 'the uploads to begin')

@@ -249,7 +249,7 @@ function clientOf(store: Record<string, string>): S3Client {
   })
 }
 
-/** What unfinished uploads have in the store. */
+/** The parts of unfinished uploads in the store. */
 async function unfinished(store: Record<string, string>): Promise<{ multiparts: string[]; tails: string[] }> {
   const client = clientOf(store)
   const Bucket = store.S3_BUCKET

@@ -10,7 +10,6 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { writeBackup, type BackupResult } from '../../services/backup/backup.ts'
 import { openBackup, openTarget } from '../../services/backup/open-target.ts'
 import { restoreBackup, type RestoreResult } from '../../services/backup/restore.ts'
-import { jobQueues } from '../../services/services.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { testSecretKey } from './database.ts'
 import { inheritedEnvironment } from './process.ts'
@@ -64,7 +63,7 @@ export async function restore(
   const tempFolder = config.storageDir
   const backup = await openBackup(address, { scratchFolder: tempFolder })
   try {
-    return await restoreBackup({ backup, url, store, tempFolder, queues: jobQueues, onProgress })
+    return await restoreBackup({ backup, url, store, tempFolder, onProgress })
   } finally {
     await backup.target.close()
     await store.close()
@@ -81,7 +80,7 @@ export async function query(url: string, text: string, values: unknown[] = []): 
   }
 }
 
-/** The number and a hash of the rows of each table, and of the waiting jobs. */
+/** The number and a hash of the rows of each table. */
 export async function contentsOf(url: string): Promise<Record<string, string>> {
   const tables = await query(
     url,
@@ -89,18 +88,12 @@ export async function contentsOf(url: string): Promise<Record<string, string>> {
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
        AND NOT relispartition AND relname NOT IN ('_prisma_migrations', 'restored_copy')`,
   )
-  const sources = tables.map(({ name }) => [name, `SELECT * FROM "${name}"`])
-  sources.push([
-    'jobs',
-    `SELECT id, name, data, priority, group_id, start_after, retry_limit, expire_seconds, heartbeat_seconds,
-       policy FROM pgboss.job WHERE state < 'completed'`,
-  ])
   const contents: Record<string, string> = {}
-  for (const [name, source] of sources) {
+  for (const { name } of tables) {
     const [row] = await query(
       url,
       `SELECT count(*) || ' ' || md5(coalesce(string_agg(md5(t::text), '' ORDER BY md5(t::text)), '')) AS hash
-       FROM (${source}) t`,
+       FROM "${name}" t`,
     )
     contents[name] = row.hash
   }

@@ -39,7 +39,7 @@ export async function recordChanges(
       coalesce(array_agg(a.attname::text) FILTER (WHERE a.attname = ANY ($1)), '{}') AS ignored
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-      AND (n.nspname = 'public' OR n.nspname = 'pgboss' AND c.relname = 'job')
+      AND n.nspname = 'public'
     GROUP BY c.oid`,
     [ignoredColumns],
   )

@@ -3,7 +3,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { flattened } from '../../scripts/constraints/constraints.ts'
-import { listedValues } from '../../scripts/openapi/discriminators.ts'
+import { listedValues } from '../../packages/openapi/discriminators.ts'
 import { plain } from '../../scripts/generate/schemas.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { keysOf } from '../../infra/validation/json-pointer.ts'
@@ -177,7 +177,7 @@ function reportsConstraint(
 ): boolean {
   const { keyword } = site.constraint
   if (!errors.some((error) => error.keyword === keyword)) return false
-  // An empty item is missing, whatever its pattern.
+  // An empty item counts as missing, before its pattern is checked.
   const reported = isItemPattern(site, part) ? ['pattern'] : [keyword, 'required']
   return (
     reported.some((said) => expected.includes(`${target} ${said}`)) ||
@@ -408,8 +408,8 @@ function fieldOf(path: string[]): string {
 }
 
 /**
- * What the API says of these errors: once for each field and constraint; of a blank text that it is required;
- * and of a choice between fields that one of them is missing, or that there are two.
+ * The problems that the API reports for these errors: one for each field and constraint; a blank text is
+ * `required`; and in a choice between fields, one is missing, or there are two.
  */
 export function problemsOf(errors: ErrorObject[], root: Json, part: Part): ProblemList {
   const chosen = new Set(

@@ -1,6 +1,6 @@
 // Generates valid values from a schema. The result is always the same.
 import fc from 'fast-check'
-import { alternativesOf } from '../../scripts/openapi/alternatives.ts'
+import { alternativesOf } from '../../packages/openapi/alternatives.ts'
 import { flattened } from '../../scripts/constraints/constraints.ts'
 
 type Json = any

@@ -8,7 +8,7 @@ import {
   type Constraint,
 } from '../../scripts/constraints/constraints.ts'
 import type { Operation, Parameter } from '../../scripts/generate/model.ts'
-import { resolve } from '../../scripts/openapi/resolve.ts'
+import { resolve } from '../../packages/openapi/resolve.ts'
 import { escaped } from '../../infra/validation/json-pointer.ts'
 
 type Json = any

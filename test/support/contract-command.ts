@@ -2,7 +2,8 @@
 import { execFile, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
 
-const script = join(import.meta.dirname, '../../scripts/contract/main.ts')
+const script = join(import.meta.dirname, '../../packages/contract/main.ts')
+const profile = join(import.meta.dirname, '../../scripts/profiles/contract.ts')
 
 export interface ExitResult {
   code: number
@@ -22,7 +23,7 @@ export function startContractCommand(
   return new Promise((resolve) => {
     const child = execFile(
       process.execPath,
-      [script, '--profile', 'platform', ...args],
+      [script, '--profile', profile, ...args],
       { maxBuffer: 64 * 1024 * 1024, env: { ...process.env, CONTRACT_KEY: undefined } },
       (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
     )

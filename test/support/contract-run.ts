@@ -1,7 +1,7 @@
 // A contract run in a process of its own: `contract-run.ts FILE URL KEY`. Prints a ContractRun.
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { hasSucceeded, runContract } from '../../scripts/contract/run-all.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { openapi } from '../../packages/contract/profile.ts'
+import { hasSucceeded, runContract } from '../../packages/contract/run-all.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 
 export interface ContractRun {
   operations: number
@@ -17,8 +17,8 @@ export interface ContractRun {
 
 const [file, base, key] = process.argv.slice(2)
 const outcome = await runContract({
-  profile: 'openapi',
-  document: preparedDocument(await readOpenapi(file), 'openapi'),
+  profile: openapi,
+  document: openapi.prepare(await readOpenapi(file)),
   base,
   key,
   secondKey: null,

@@ -1,7 +1,10 @@
 // Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
 // is the sandbox.
+import * as prices from '../../generated/sql/prices.ts'
+import * as products from '../../generated/sql/products.ts'
+import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { insertPrice, insertProduct } from '../../services/payments/products-and-prices.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { insertCheckout } from '../../services/payments/checkouts.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../services/payments/orders.ts'
@@ -18,7 +21,7 @@ import {
   insertSubscription,
   setCancelAtPeriodEnd,
   setLatestOrder,
-  subscriptionById,
+  lockSubscription,
 } from '../../services/payments/subscriptions.ts'
 import type { TestServer } from './server.ts'
 
@@ -58,21 +61,24 @@ export async function insertedProduct(
   { services: { database } }: TestServer,
   { name = 'Team plan' } = {},
 ): Promise<string> {
-  return (await insertProduct(database, { name, description: 'Ten seats' })).id
+  const id = newIdAt('prod', await paymentsNow(database))
+  const fields = { name, description: 'Ten seats', active: true, metadata: {} }
+  await products.insert(database, { id, ...fields, created_at: timeOf(id) })
+  return id
 }
 
-type PriceFields = Partial<Parameters<typeof insertPrice>[1]>
+type PriceFields = Partial<components['schemas']['PriceCreate']>
 
 export async function insertedPrice(
   { services: { database } }: TestServer,
   product: string,
   fields: PriceFields = {},
 ): Promise<string> {
-  return (
-    await database.transaction((tx) =>
-      insertPrice(tx, { product_id: product, unit_amount: 1999, currency: 'eur', ...fields }),
-    )
-  ).id
+  const id = newIdAt('prc', await paymentsNow(database))
+  const defaults = { unit_amount: 1999, currency: 'eur', recurring: null, metadata: {} }
+  const price = { id, product_id: product, ...defaults, ...fields, created_at: timeOf(id) }
+  await prices.insert(database, price)
+  return id
 }
 
 export interface OrderFixture {
@@ -214,7 +220,7 @@ export async function insertedSubscription(
     if (status !== 'incomplete') await pay(server, tx, order.id)
     if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
     if (status === 'canceled')
-      await cancelSubscriptionNow(tx, services, (await subscriptionById(tx, id, { lock: true }))!, now)
+      await cancelSubscriptionNow(tx, services, (await lockSubscription(tx, id))!, now)
     return id
   })
 }

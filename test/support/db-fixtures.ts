@@ -2,6 +2,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import sharp from 'sharp'
+import * as customRoles from '../../generated/sql/custom_roles.ts'
+import type { components } from '../../generated/types.ts'
 import { replaceChunks } from '../../services/ai/knowledge/chunk-index.ts'
 import { insertKnowledgeBase } from '../../services/ai/knowledge/knowledge-bases.ts'
 import { insertSession, type NewSession } from '../../services/ai/chat/sessions.ts'
@@ -84,6 +86,20 @@ export async function callerMemberId(
       where: { projectId_userId: { projectId, userId } },
     })
   ).id
+}
+
+/** A custom role of the organization. @returns its id. */
+export async function createCustomRole(
+  { admin, services: { database } }: TestServer,
+  organizationId: string,
+  fields: Partial<components['schemas']['CustomRoleCreate']> = {},
+): Promise<string> {
+  const id = newId('rol')
+  const name = `Role ${randomBytes(6).toString('hex')}`
+  const permissions = { projects: 'read', storage: 'write', ai: 'none', payments: 'none' } as const
+  const place = { organization_id: organizationId, created_by: admin.id, created_at: timeOf(id) }
+  await customRoles.insert(database, { id, name, description: null, permissions, ...fields, ...place })
+  return id
 }
 
 /** A user without an API key. */
@@ -386,7 +402,7 @@ export async function createUpload(
       id,
       projectId,
       userId,
-      spaceId: projectId ?? userId,
+      workspaceId: projectId ?? userId,
       name: 'Theirs.txt',
       rawMetadata,
       length,

@@ -1,10 +1,10 @@
 // Calls each operation with a valid request: `each-operation.ts FILE URL KEY [--bare]`. Creations are
 // first and deletions last. Prints the answers. `--bare` leaves out the path of the document's server.
-import { preparedDocument } from '../../scripts/contract/main.ts'
-import { pathParameters, requestParts, sample } from '../../scripts/contract/requests.ts'
-import { createRun, createShared } from '../../scripts/contract/run-context.ts'
-import type { Operation } from '../../scripts/openapi/document.ts'
-import { readOpenapi } from '../../scripts/openapi/read.ts'
+import { openapi } from '../../packages/contract/profile.ts'
+import { pathParameters, requestParts, sample } from '../../packages/contract/requests.ts'
+import { createRun, createShared } from '../../packages/contract/run-context.ts'
+import type { Operation } from '../../packages/openapi/document.ts'
+import { readOpenapi } from '../../packages/openapi/read.ts'
 
 export interface OperationAnswer {
   operation: string
@@ -16,10 +16,10 @@ export interface OperationAnswer {
 Date.now = () => Date.parse('2026-01-01T00:00:00Z')
 
 const [file, base, key, bare] = process.argv.slice(2)
-const document = preparedDocument(await readOpenapi(file), 'openapi')
+const document = openapi.prepare(await readOpenapi(file))
 if (bare !== undefined) delete document.servers
 const shared = createShared({
-  profile: 'openapi',
+  profile: openapi,
   document,
   base,
   key,

@@ -37,7 +37,7 @@ const pageWithFont =
   '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> ' +
   '/Contents 5 0 R >>'
 
-/** Deflate data of so many megabytes of one byte, built without the uncompressed data. */
+/** Deflate data of one byte, repeated for `megabytes`, built without the uncompressed data. */
 function bomb(megabytes: number, byte = 0x20): Buffer {
   // Z_SYNC_FLUSH ends a block at a byte, so that blocks can be concatenated.
   const block = deflateRawSync(Buffer.alloc(megabyte, byte), { finishFlush: 2, level: 9 })

@@ -11,7 +11,7 @@ export interface Lies {
   signature?: 'other key' | 'none'
   /** Leaves the ID token out. */
   noToken?: boolean
-  /** What the discovery document says about the issuer. */
+  /** The issuer in the discovery document. */
   issuer?: string
   /** Answers the request for tokens with this status. */
   status?: number
@@ -50,8 +50,8 @@ export async function startHostileProvider(
     const { claims, signature, noToken, status } = state.lies
     if (status !== undefined) return void response.writeHead(status).end()
     const now = Math.floor(Date.now() / 1000)
-    const usual = { iss: issuer, aud: 'platform', sub: 'somebody', iat: now, exp: now + 300 }
-    const person = { email: 'somebody@example.com', email_verified: true, nonce: state.nonce }
+    const usual = { iss: issuer, aud: 'platform', sub: 'ada', iat: now, exp: now + 300 }
+    const person = { email: 'ada@example.com', email_verified: true, nonce: state.nonce }
     const payload = { ...usual, ...person, ...claims }
     const key = signature === 'other key' ? otherKeys.privateKey : keys.privateKey
     const token =

@@ -15,7 +15,7 @@ export interface IdentityProvider {
   issuer: string
   /** For OIDC_PROVIDERS. */
   setting: { name: string; issuer: string; client_id: string; client_secret: string }
-  /** Who signs in; null refuses. */
+  /** The person who signs in; null refuses. */
   person: ProviderPerson | null
   /** Call it before the first sign-in. */
   allowCallbacks(urls: string[]): void

@@ -199,7 +199,7 @@ function copy(from: string, to: string): void {
   cpSync(from, to, { recursive: true, verbatimSymlinks: true })
 }
 
-/** What .dockerignore lets through: it excludes all and names exceptions. */
+/** The names that .dockerignore does not exclude: it excludes all and names exceptions. */
 export function contextNames(): string[] {
   const lines = readFileSync(join(project, '.dockerignore'), 'utf8').split('\n')
   return lines.filter((line) => line.startsWith('!')).map((line) => line.slice(1))

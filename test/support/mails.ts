@@ -1,4 +1,4 @@
-// What a test sees of e-mails: the outbox of a server, and an SMTP server.
+// E-mails in tests: the outbox of a server, and an SMTP server.
 import type { AddressInfo } from 'node:net'
 import { SMTPServer } from 'smtp-server'
 import type { Test } from 'tap'
@@ -7,7 +7,7 @@ import { readOutbox, type OutboxMail } from '../../services/mail/outbox.ts'
 import type { TestServer } from './server.ts'
 import { waitUntil } from './wait.ts'
 
-/** The e-mails to an address, the latest first, once there are so many that the worker is done with. */
+/** Waits until the worker has kept `count` e-mails to an address. @returns all of them, the latest first. */
 export async function mailsTo(
   { services: { database, cipher } }: TestServer,
   recipient: string,

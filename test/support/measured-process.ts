@@ -55,7 +55,7 @@ export interface StartedServer {
   seconds: number
   /** @returns the megabytes that it took at most. */
   stop(): Promise<number>
-  /** What it wrote so far. */
+  /** The output so far. */
   output(): string
 }
 

@@ -5,15 +5,15 @@ import type { AddressInfo } from 'node:net'
 import type { OperationId } from '../../generated/operations.ts'
 import { Secret, TOTP } from 'otpauth'
 import { confirmTotp, startTotp, type RecoveryCodes } from '../../services/auth/totp.ts'
-import { createSession, type SessionTokens } from '../../services/auth/sessions.ts'
-import { hashCode, hashPassword } from '../../services/auth/passwords.ts'
+import { createSession, type SessionTokens } from '../../services/auth/sessions/sessions.ts'
+import { hashCode, hashPassword } from '../../services/auth/passwords/hash.ts'
 import { newCookieToken, newOneTimeToken, tokenDigest } from '../../infra/encryption/tokens.ts'
 import * as sql from '../../generated/sql/auth.ts'
 import { addPasskey, startRegistration, verifyRegistration } from '../../services/auth/passkeys.ts'
-import { createOidcProviders, encryptFlow } from '../../services/auth/oidc.ts'
-import type { TokenPurpose } from '../../services/auth/mailed-tokens.ts'
+import { createOidcProviders, encryptFlow } from '../../services/auth/oidc/oidc.ts'
+import type { TokenPurpose } from '../../services/auth/tokens/mailed-tokens.ts'
 import { newId } from '../../infra/ids.ts'
-import { Lazy } from '../../infra/lazy.ts'
+import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { createInvitation, createProject, createUser } from './db-fixtures.ts'
 import { PasskeyDevice } from './passkey-device.ts'
 import type { Fixture, FixtureContext, RequestBuilder } from './operation-fixture.ts'
@@ -66,7 +66,7 @@ const withSession =
     body: build(context),
   })
 
-/** The same for a user with a password. */
+/** With the access token of a session, for a caller with a password. */
 const withPassword =
   (body: () => Record<string, unknown>): RequestBuilder =>
   async (context) => {
@@ -110,7 +110,7 @@ const withTotp: RequestBuilder = async (context) => {
   return await withSession()(context)
 }
 
-/** A provider that every test server knows as `local`. It only tells where it is. */
+/** A provider that every test server knows as `local`. It serves its metadata only. */
 const issuer = new Lazy(async () => {
   const server = createServer((_request, response) => {
     const metadata = {
@@ -158,7 +158,7 @@ const withDeadProvider =
   }
 
 const unknownProvider = (query: Record<string, string>): RequestBuilder =>
-  withProvider(() => ({ params: { provider: 'nobody' }, query }))
+  withProvider(() => ({ params: { provider: 'unknown' }, query }))
 
 /** The cookie of a browser that has begun a sign-in on a page, by default that of the server. */
 function beganSignIn({ server }: FixtureContext, provider = 'local', page?: string): string {
@@ -209,7 +209,7 @@ export async function createPasskey(
   return added.id
 }
 
-/** The same, with the access token of the caller's session. */
+/** The request of `build`, with the access token of the caller's session. */
 const signedIn =
   (build: RequestBuilder): RequestBuilder =>
   async (context) => ({ ...(await build(context)), ...(await withSession()(context)), body: undefined })

@@ -1,11 +1,17 @@
 // Fixtures of the operations on organizations, custom roles, service accounts, and of `explainAccess`.
 import { randomBytes } from 'node:crypto'
 import { newId } from '../../infra/ids.ts'
-import { insertCustomRole } from '../../services/organizations/custom-roles.ts'
 import { addOrganizationMember } from '../../services/organizations/members.ts'
 import { insertOrganization } from '../../services/organizations/organizations.ts'
 import { insertServiceAccount } from '../../services/organizations/service-accounts.ts'
-import { acquaint, createApiKey, createMember, createProject, createUser } from './db-fixtures.ts'
+import {
+  acquaint,
+  createApiKey,
+  createCustomRole,
+  createMember,
+  createProject,
+  createUser,
+} from './db-fixtures.ts'
 import type { Fixture, FixtureContext, ProjectRole, RequestBuilder } from './operation-fixture.ts'
 import type { TestServer } from './server.ts'
 
@@ -45,13 +51,6 @@ interface Invited {
   userId: string | null
   email: string | null
   isAdded: boolean
-}
-
-export async function createCustomRole(server: TestServer, organizationId: string): Promise<string> {
-  const permissions = { projects: 'read', storage: 'write', ai: 'none', payments: 'none' } as const
-  const fields = { name: `Role ${randomHex()}`, permissions }
-  const role = await insertCustomRole(server.services.database, organizationId, server.admin.id, fields)
-  return role.id
 }
 
 /** A service account of an organization or a project. */
@@ -137,13 +136,9 @@ const onCustomRole =
 const onTakenName: RequestBuilder = async (context) => {
   const request = await onCustomRole()(context)
   const { id } = request.params!
-  const { name } = await insertCustomRole(
-    context.server.services.database,
-    id,
-    context.server.admin.id,
-    roleFields() as never,
-  )
-  return { ...request, body: { ...roleFields(), name } }
+  const fields = roleFields()
+  await createCustomRole(context.server, id, { name: fields.name })
+  return { ...request, body: fields }
 }
 
 const onUsedRole: RequestBuilder = async (context) => {

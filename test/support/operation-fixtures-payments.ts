@@ -1,4 +1,4 @@
-// What each operation of payments needs to be asked. The gateway is the sandbox.
+// Request fixtures of the operations of payments. The gateway is the sandbox.
 import { createHmac, randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../generated/operations.ts'
 import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
@@ -84,7 +84,7 @@ const onSubscription =
     }
   }
 
-/** The page of a session, which anybody may see. */
+/** The public page of a session. */
 const onPage =
   (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): RequestBuilder =>
   async ({ server, caller }) => {
@@ -248,8 +248,8 @@ export const paymentsFixtures = {
     byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {
-    build: stripeTells('customer.created'),
-    byStatus: { 503: stripeTells('checkout.session.completed') },
+    build: stripeEvent('customer.created'),
+    byStatus: { 503: stripeEvent('checkout.session.completed') },
   },
   showPayPage: { build: onPage(), byStatus: { 410: onPage('expired') } },
   payCheckout: {
@@ -278,7 +278,7 @@ export const stripeEnv = {
 }
 
 /** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
-function stripeTells(type: string): RequestBuilder {
+function stripeEvent(type: string): RequestBuilder {
   return () => {
     const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
     const at = Math.floor(Date.now() / 1000)

@@ -13,7 +13,6 @@ import { ADMINISTRATOR, clusterFolder, passwordFile } from '../../infra/postgres
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { startPostmaster } from '../../infra/postgres/postmaster.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
-import { jobQueues } from '../../services/services.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
 
 export interface OwnPostgres {
@@ -31,7 +30,7 @@ export async function createCluster({ parent = tmpdir(), migrated = true } = {})
   const dataDir = mkdtempSync(join(parent, 'own-postgres-'))
   const embedded = await startEmbedded({ dataDir, whenRunning: 'refuse', throwaway: true })
   try {
-    if (migrated) await prepareDatabase(embedded.url, { queues: jobQueues })
+    if (migrated) await prepareDatabase(embedded.url)
     // A throwaway PostgreSQL stops as by a crash, and keeps what a checkpoint has written.
     await execute(embedded.url.replace('://platform:', `://${ADMINISTRATOR}:`), 'CHECKPOINT')
   } finally {

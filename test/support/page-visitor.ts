@@ -19,7 +19,7 @@ export interface Visitor {
 
 const samePage = { 'sec-fetch-site': 'same-origin' }
 
-/** What the forms of other sites, and of neighbouring hosts, come with. */
+/** The headers of forms of other sites, and of neighbouring hosts. */
 export const otherSites: Record<string, Record<string, string>> = {
   'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
   'a neighbouring host': { 'sec-fetch-site': 'same-site', origin: 'https://blog.example.com' },

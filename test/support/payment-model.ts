@@ -17,7 +17,7 @@ export interface ModelSession {
   status: 'open' | 'complete' | 'expired'
   ownsOrder: boolean
   expiresAt: number
-  /** What the active payment attempt waits for. */
+  /** The event that the active payment attempt waits for. */
   awaits: 'nothing' | 'confirmation' | 'slow payment'
   slowUntil: number
 }

@@ -12,7 +12,7 @@ import { waitUntil } from './wait.ts'
 
 const binary = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path))
 
-const nobody = 65534
+const unprivilegedId = 65534
 
 /** The `skip` option of a test that needs PgBouncer. */
 export const skipWithoutPgBouncer = binary === undefined && 'no PgBouncer'
@@ -50,8 +50,8 @@ export async function startPgBouncer(
   const lines = Object.entries(settings).map(([name, value]) => `${name} = ${value}`)
   const file = join(folder, 'pgbouncer.ini')
   writeFileSync(file, ['[databases]', `app = ${database.join(' ')}`, '[pgbouncer]', ...lines, ''].join('\n'))
-  if (asRoot) for (const path of [folder, file]) chownSync(path, nobody, nobody)
-  const account = asRoot ? { uid: nobody, gid: nobody } : {}
+  if (asRoot) for (const path of [folder, file]) chownSync(path, unprivilegedId, unprivilegedId)
+  const account = asRoot ? { uid: unprivilegedId, gid: unprivilegedId } : {}
   const child = spawn(binary!, [file], { stdio: 'ignore', cwd: '/', ...account })
   const exited = once(child, 'exit')
   t.teardown(async () => {

@@ -4,7 +4,7 @@ import { hash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import { newSecret } from '../../infra/api-key-format.ts'
+import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { highLimits } from './high-limits.ts'
 import { testSecretKey } from './database.ts'
 
@@ -30,7 +30,7 @@ const settings = {
   SECRET_KEY: testSecretKey,
 }
 
-/** What a server that a test starts takes over from this process, and no settings. */
+/** The variables that a server of a test inherits from this process. Settings are not among them. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
   const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
   return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }

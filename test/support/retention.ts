@@ -1,7 +1,7 @@
 // Runs retention in tests. The default tasks are the core tasks.
 import type { Database } from '../../infra/database/database.ts'
 import { runRetention as run, type RetentionRunOptions } from '../../infra/jobs/retention.ts'
-import { coreRetentionTasks } from '../../services/retention-tasks.ts'
+import { coreRetentionTasks } from '../../services/deletion/retention-tasks.ts'
 
 export async function runRetention(
   db: Database,

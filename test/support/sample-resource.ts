@@ -3,7 +3,7 @@
 
 interface Sample {
   name: string
-  /** What the table has. */
+  /** The declaration in the table. */
   declared: string
   column: string
   /** Two values, in ascending order where there is one. */

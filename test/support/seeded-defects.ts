@@ -209,8 +209,13 @@ export const defects: Defect[] = [
   {
     name: 'a character outside the basic plane causes an error',
     file: 'handlers/payments-catalogue.ts',
-    text: / {2}async createProduct\(\{ body \}[^)]*\) \{\n/,
-    replacement: "$&    if (/[\\u{10000}-\\u{10ffff}]/u.test(body.name)) throw new Error('encoding')\n",
+    text: / {2}\.\.\.prices,\n/,
+    replacement:
+      '$&  async createProduct(request, services) {\n' +
+      "    if (/[\\u{10000}-\\u{10ffff}]/u.test(request.body.name)) throw new Error('encoding')\n" +
+      "    const products = resourceHandlers('Product', productsSql, { now: paymentsNow })\n" +
+      '    return await products.createProduct(request, services)\n' +
+      '  },\n',
     operations: ['createProduct'],
     checks: ['server-error'],
   },
@@ -240,9 +245,10 @@ export const defects: Defect[] = [
   },
   {
     name: 'a filter is ignored',
-    file: 'services/payments/products-and-prices.ts',
-    text: 'sql.listPrices(db, query)',
-    replacement: 'sql.listPrices(db, { ...query, currency: undefined })',
+    file: 'handlers/payments-catalogue.ts',
+    text: 'await prices.listPrices(request, services)',
+    replacement:
+      'await prices.listPrices({ ...request, query: { ...request.query, currency: undefined } }, services)',
     operations: ['listPrices'],
     checks: ['filter'],
   },

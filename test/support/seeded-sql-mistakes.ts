@@ -206,7 +206,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
   {
     name: 'a parameter that callers give as null is not nullable',
     edits: [[`${projects}/list-expired-projects.sql`, ':id?', ':id']],
-    at: ['services/project-purge.ts', 'id: after?.id'],
+    at: ['services/deletion/purge-project.ts', 'id: after?.id'],
     message: /Type 'string \| null' is not assignable to type 'string'/,
   },
   {

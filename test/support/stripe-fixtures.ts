@@ -37,12 +37,12 @@ export interface StripeFixture extends Catalog {
 }
 
 const due = statement<{ n: number }>(
-  `SELECT count(*)::int AS n FROM pgboss.job WHERE name = 'gateway'
-    AND (state = 'active' OR start_after <= now())`,
+  `SELECT count(*)::int AS n FROM jobs WHERE queue = 'gateway'
+    AND (fetches > 0 OR due_at <= now())`,
 )
 const forward = statement<{ id: string }>(
-  `UPDATE pgboss.job SET start_after = now() WHERE name = 'gateway' AND state < 'active'
-    AND start_after > now() RETURNING id`,
+  `UPDATE jobs SET due_at = now() WHERE queue = 'gateway' AND fetches = 0 AND due_at > now()
+    RETURNING id`,
 )
 
 export async function startStripeFixture(

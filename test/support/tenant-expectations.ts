@@ -1,5 +1,5 @@
-// What a caller gets who asks for resources of another tenant, or of a project outside of its API key. It is
-// derived from the declaration of the operation; each exception has a reason.
+// The expected status of a request for a resource of another tenant, or of a project outside of the API key.
+// It is derived from the declaration of the operation; each exception has a reason.
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Person } from './server.ts'

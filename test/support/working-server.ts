@@ -140,8 +140,8 @@ export async function triedOnce(person: Person, endpoint: Pick<Endpoint, 'id'>):
 }
 
 const makeDueStatement = statement<{ id: string }>(
-  `UPDATE pgboss.job SET start_after = now()
-   WHERE name = 'webhook-deliveries' AND state < 'active' AND start_after > now() RETURNING id`,
+  `UPDATE jobs SET due_at = now()
+   WHERE queue = 'webhook-deliveries' AND fetches = 0 AND due_at > now() RETURNING id`,
 )
 
 /** Makes all scheduled retries due now. @returns their number. */
@@ -154,8 +154,8 @@ const wrongJobsQuery = statement<{ id: string; status: string; jobs: number }>(`
     coalesce(j.jobs, 0)::int AS jobs
   FROM webhook_deliveries d
   FULL JOIN (
-    SELECT data->>'delivery_id' AS delivery_id, count(*) AS jobs FROM pgboss.job
-    WHERE name = 'webhook-deliveries' GROUP BY 1
+    SELECT data->>'delivery_id' AS delivery_id, count(*) AS jobs FROM jobs
+    WHERE queue = 'webhook-deliveries' GROUP BY 1
   ) j ON j.delivery_id = d.id
   WHERE coalesce(j.jobs, 0) <> CASE WHEN d.status = 'pending' THEN 1 ELSE 0 END`)
 

@@ -192,7 +192,7 @@ t.test('a request sends no statement; the requests of a second are written in on
   await requestRecorder.flush()
   t.equal(written(), 1)
 
-  // What is recorded during a write waits for the next one.
+  // A request that is recorded during a write waits for the next one.
   requestRecorder.record(requestOf(people[0].id))
   const flushing = requestRecorder.flush()
   requestRecorder.record(requestOf(people[0].id))

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createClient } from '../support/client.ts'
 import { startServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
-import { isWellFormed, newSecret } from '../../infra/api-key-format.ts'
+import { isWellFormed, newSecret } from '../../infra/encryption/api-key-format.ts'
 
 t.test('the format of a key', async (t) => {
   t.test('a typo of one character is detected without a database query', async (t) => {

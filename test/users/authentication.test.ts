@@ -55,7 +55,7 @@ t.test('refreshing a principal', async (t) => {
     t.equal(await refusal(principals.refresh(principal)), '401 disabled')
     await first.admin.client.put(`/users/${person.id}`, { status: 'active' })
     const back = await principals.refresh(principal)
-    t.equal(back.keyId, principal.keyId)
+    t.equal(back.credentialId, principal.credentialId)
     t.equal(await principals.refresh(back), back, 'a refreshed principal can be refreshed again')
     await first.admin.client.delete(`/users/${person.id}`)
     t.equal(await refusal(principals.refresh(back)), '401 unknown')

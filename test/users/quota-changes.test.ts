@@ -2,7 +2,7 @@
 // exceeded, and every reader sees the same sum before and after the changes were added up.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import { countTasks } from '../../services/retention-tasks.ts'
+import { countTasks } from '../../services/deletion/retention-tasks.ts'
 import { runRetention } from '../support/retention.ts'
 import { startServer, type Person } from '../support/server.ts'
 

@@ -32,7 +32,7 @@ let count = 0
 const unique = (): string => `${count++}`
 
 interface Case {
-  /** What the user has before the requests. */
+  /** How much of the quota the user has used before the requests. */
   before?: number
   /** How much of the quota a request takes. Default 1. */
   amount?: number

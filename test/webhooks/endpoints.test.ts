@@ -52,7 +52,7 @@ t.test('`project.*` selects all events of projects, and no others', async (t) =>
   const endpoint = await makeEndpoint(t, person, { event_types: ['project.*'] })
   const { id } = (await person.client.post('/projects', { name: 'One' })).body
   await person.client.put(`/projects/${id}`, { name: 'Two' })
-  await person.client.put('/user/profile', { name: 'Somebody' })
+  await person.client.put('/user/profile', { name: 'Ada' })
   const list = async (query: string): Promise<string[]> => {
     const { body } = await person.client.get(
       `/webhooks/endpoints/${endpoint.id}/deliveries?order=asc&${query}`,
@@ -310,7 +310,7 @@ t.test('a deleted endpoint receives nothing, and its deliveries return 404', asy
   t.match(await person.client.post(`/webhooks/endpoints/${endpoint.id}/test`), { status: 404 })
   t.match((await person.client.get('/webhooks/endpoints')).body, { data: [], pagination: { total: 0 } })
   await bringForward(server)
-  await person.client.put('/user/profile', { name: 'Somebody' })
+  await person.client.put('/user/profile', { name: 'Ada' })
   await waitUntil(
     async () =>
       (
@@ -347,7 +347,7 @@ t.test('webhooks reach the ports 80, 443 and 8000 to 9999, or those of WEBHOOK_A
   t.same(await accepted({ WEBHOOK_ALLOWED_PORTS: '22, 9999-10000' }), [22, 9999, 10000])
 })
 
-t.test('an endpoint from before whose port is not allowed any more gets no request', async (t) => {
+t.test('an existing endpoint whose port is no longer allowed gets no request', async (t) => {
   const person = await server.person()
   const endpoint = await makeEndpoint(t, person, quiet)
   const strict = await startWorkingServer(t, {

@@ -4,12 +4,11 @@ import { statement } from '../../infra/database/statements.ts'
 import { createWebhookEndpoint } from '../support/db-fixtures.ts'
 import { startServer } from '../support/server.ts'
 
-// What differs between two jobs by themselves: ids and times, but not the time between two of them.
+// Leaves out the ids and times, which differ between any two jobs.
 const jobs = statement<{ job: Record<string, unknown> }>(`
-  SELECT to_jsonb(j) - ARRAY['id', 'start_after', 'created_on', 'keep_until']
-    || jsonb_build_object('data', j.data - 'delivery_id', 'kept', j.keep_until - j.start_after,
-      'due', j.start_after <= now()) AS job
-  FROM pgboss.job j WHERE j.name = 'webhook-deliveries' AND j.group_id LIKE $1 || '%' ORDER BY j.created_on`)
+  SELECT to_jsonb(j) - ARRAY['id', 'due_at']
+    || jsonb_build_object('data', j.data - 'delivery_id', 'due', j.due_at <= now()) AS job
+  FROM jobs j WHERE j.queue = 'webhook-deliveries' AND j.group_id = $1 ORDER BY j.due_at`)
 const setFailing = statement(
   "UPDATE webhook_endpoints SET failing_since = now() - interval '1 hour' WHERE id = $1",
 )

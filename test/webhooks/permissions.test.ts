@@ -171,7 +171,7 @@ t.test('a disabled or deleted user receives nothing more', async (t) => {
     await waitUntil(
       async () =>
         (await bringForward(server)) + (await database.sql(pending, [disabled.endpoint.id])).length === 0,
-      'the rest',
+      'the deliveries of the disabled endpoint',
     )
   })
   t.same(disabled.endpoint.receiver.received, [])
@@ -306,20 +306,20 @@ t.test('an endpoint created by a limited key receives only events that the key c
       'everything',
     ),
   )
-  const toldOf = ({ receiver }: Endpoint) =>
+  const receivedBy = ({ receiver }: Endpoint) =>
     new Set(receiver.received.map(({ event }) => `${event.type} ${event.project_id ?? ''}`.trim()))
-  t.ok(toldOf(ofOne).has(`project.updated ${one.id}`))
+  t.ok(receivedBy(ofOne).has(`project.updated ${one.id}`))
   t.notOk(
     ofOne.receiver.received.some(({ body }) => body.includes(two.id)),
     'no event of another project',
   )
   t.notOk(
-    [...toldOf(ofOne)].some((what) => /^(profile|settings|api_key)/.test(what)),
+    [...receivedBy(ofOne)].some((what) => /^(profile|settings|api_key)/.test(what)),
     'no event of another scope',
   )
-  t.ok(toldOf(noProjects).has('profile.updated'))
-  t.notOk([...toldOf(noProjects)].some((what) => /^(project|member)/.test(what)))
-  t.equal(toldOf(all).has(`project.updated ${two.id}`), true)
+  t.ok(receivedBy(noProjects).has('profile.updated'))
+  t.notOk([...receivedBy(noProjects)].some((what) => /^(project|member)/.test(what)))
+  t.equal(receivedBy(all).has(`project.updated ${two.id}`), true)
   t.match(
     await (
       await weaker(person, { scopes: ['webhooks:write'] })
@@ -362,7 +362,7 @@ t.test('an endpoint created by a key limited to projects receives no events outs
       { status: 'failed', error: forbiddenNow, tries: 1 },
       'an existing delivery is not sent',
     )
-    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the rest')
+    await waitUntil(async () => (await database.sql(pending, [ofProject.id])).length === 0, 'the deliveries')
   })
   t.ok(ofProject.receiver.received.some(({ body }) => body.includes('shared')))
   t.notOk(ofProject.receiver.received.some(({ body }) => body.includes('private')))

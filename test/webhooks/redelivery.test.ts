@@ -55,7 +55,7 @@ async function waitLong(id: string): Promise<void> {
     statement('UPDATE webhook_deliveries SET tries = 6, next_attempt_at = $2 WHERE id = $1'),
     [id, next],
   )
-  await database.sql(statement("UPDATE pgboss.job SET start_after = $2 WHERE data->>'delivery_id' = $1"), [
+  await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [
     id,
     next,
   ])
@@ -161,7 +161,7 @@ t.test('a request and a worker that fetches the job at the same time send the de
       id,
       next,
     ])
-    await database.sql(statement("UPDATE pgboss.job SET start_after = $2 WHERE data->>'delivery_id' = $1"), [
+    await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [
       id,
       next,
     ])

@@ -75,7 +75,7 @@ t.test('plain secrets of an earlier version are encrypted at the start, without 
   t.match(await triedOnce(person, endpoint), { status: 'succeeded' })
 })
 
-t.test('after a change of SECRET_KEY all secrets are encrypted anew', async (t) => {
+t.test('after a change of SECRET_KEY all secrets are encrypted with the new key', async (t) => {
   const server = await startWorkingServer(t, { env: { SECRET_KEY: firstKey }, sends: false })
   await claimSecretKey(server.services.database, server.services.cipher)
   const person = await server.person()

@@ -153,12 +153,12 @@ t.test('no job and no log line contains the secret of an endpoint', async (t) =>
   await whenDelivery(admin, id, ({ attempts }) => attempts.length === 1)
   const rows = await database.sql(
     statement<{ row: string }>(
-      `SELECT j::text AS row FROM pgboss.job j UNION ALL SELECT d::text FROM webhook_deliveries d
+      `SELECT j::text AS row FROM jobs j UNION ALL SELECT d::text FROM webhook_deliveries d
        UNION ALL SELECT e::text FROM events e`,
     ),
     [],
   )
-  const jobs = await database.sql(statement<{ row: string }>('SELECT j::text AS row FROM pgboss.job j'), [])
+  const jobs = await database.sql(statement<{ row: string }>('SELECT j::text AS row FROM jobs j'), [])
   t.ok(jobs.some(({ row }) => row.includes(id)))
   for (const known of [endpoint.secret, secret]) {
     const bare = known.slice('whsec_'.length)

@@ -52,10 +52,10 @@ t.test('a fetch that found nothing is not repeated at once, however often the po
   t.ok(counts.length <= 2 + passed / (11 * takes), `${counts.length} fetches in ${passed} ms`)
   const before = counts.length
   pool.wake()
-  await waitUntil(() => counts.length > before, 'a fetch after the rest')
+  await waitUntil(() => counts.length > before, 'a fetch after the pause')
 })
 
-t.test('the end of a job ends the rest, and a fetch of some jobs does not', async (t) => {
+t.test('the end of a job ends the pause, and a fetch of some jobs does not', async (t) => {
   const takes = 1_000
   const fetches: Array<() => string[] | Promise<string[]>> = [
     () => ['first'],
@@ -63,18 +63,18 @@ t.test('the end of a job ends the rest, and a fetch of some jobs does not', asyn
     () => ['second'],
   ]
   const begun: number[] = []
-  let restsFrom = Infinity
+  let pausedAt = Infinity
   const { counts, end } = startPool(t, async () => {
     begun.push(performance.now())
     const found = (await fetches.shift()?.()) ?? []
-    if (counts.length === 2) restsFrom = performance.now()
+    if (counts.length === 2) pausedAt = performance.now()
     return found
   })
-  await waitUntil(() => restsFrom < Infinity, 'a fetch that finds a job, and one that finds none')
+  await waitUntil(() => pausedAt < Infinity, 'a fetch that finds a job, and one that finds none')
   end()
   await waitUntil(() => counts.length >= 4, 'two further fetches')
-  t.ok(begun[2] - restsFrom < takes, `the end brings a fetch, after ${begun[2] - restsFrom} ms`)
-  t.ok(begun[3] - restsFrom >= takes, `the next one comes after the rest, after ${begun[3] - restsFrom} ms`)
+  t.ok(begun[2] - pausedAt < takes, `the end brings a fetch, after ${begun[2] - pausedAt} ms`)
+  t.ok(begun[3] - pausedAt >= takes, `the next one comes after the pause, after ${begun[3] - pausedAt} ms`)
 })
 
 t.test('a fetch asks for few jobs first, and for more while there are more', async (t) => {

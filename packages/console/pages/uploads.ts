@@ -14,11 +14,11 @@ interface Sending {
   onProgress: (progress: { sent: number }) => void
 }
 
-/** What a file becomes. */
+/** The resource that a file is uploaded to. */
 export interface Target {
   /** The path of the list that gets the item. */
   list: string
-  /** The same file for the same target is the same upload. */
+  /** Identifies an upload together with the file: uploading a file again to the same target resumes. */
   key: string
   /** @returns the path of the new item. */
   send(file: File, sending: Sending): Promise<string>
@@ -116,7 +116,7 @@ export function addFile(file: File, target: Target): void {
   sendNext()
 }
 
-/** Sends the rest of an upload that was paused or failed. */
+/** Resumes an upload that was paused or failed. */
 export function resume(id: number): void {
   const state = kept.find((upload) => upload.id === id)?.state
   if (state !== 'paused' && state !== 'failed') return
@@ -167,7 +167,7 @@ async function send({ id, file, target, abort: { signal } }: Upload): Promise<vo
   sendNext()
 }
 
-// What failed for want of a network goes on by itself.
+// Uploads that failed without a network resume when it returns.
 addEventListener('online', () => {
   for (const { id, failure } of kept) if (failure?.code === null) resume(id)
 })

@@ -1,3 +1,3 @@
--- Which of these entries the audit log has.
+-- The ids of these entries that the audit log already has.
 -- @many
 SELECT a.id FROM audit_entries a WHERE a.id = ANY(:ids::text[])

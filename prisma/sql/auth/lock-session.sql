@@ -1,4 +1,4 @@
--- The same, locked until the transaction ends.
+-- A session that has not ended, locked until the transaction ends.
 -- @optional
 {read-session}
 FOR NO KEY UPDATE OF s

@@ -1,4 +1,4 @@
--- What decides whether a user who has signed in must give the password again.
+-- The facts that decide whether a user who has signed in must give the password again.
 -- @optional
 SELECT u.email AS "email!", EXISTS (SELECT 1 FROM user_passwords p WHERE p.user_id = u.id) AS "has_password!",
   (s.methods && ARRAY['link', 'oidc', 'passkey']

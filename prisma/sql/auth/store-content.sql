@@ -1,3 +1,3 @@
--- Stores what an e-mail says, before it is sent: each attempt sends the same.
+-- Stores the content of an e-mail before it is sent, so that each attempt sends the same bytes.
 -- @none
 UPDATE mails SET subject = :subject, content = :content, secret = NULL WHERE id = :id

@@ -1,3 +1,3 @@
 -- The newest knowledge bases of a workspace, at most 100.
 -- @many
-SELECT id FROM knowledge_bases WHERE space_id = :space_id ORDER BY id DESC LIMIT 100
+SELECT id FROM knowledge_bases WHERE workspace_id = :workspace_id ORDER BY id DESC LIMIT 100

@@ -2,7 +2,7 @@
 -- @page
 SELECT {session-columns}, s.project_id
 FROM ai_sessions s
-WHERE s.space_id = :space_id
+WHERE s.workspace_id = :workspace_id
 -- @common s.id=cs s.updated_at s.metadata
 -- @filter status
 s.status = ANY(:status)

@@ -1,3 +1,3 @@
 -- The workspaces of knowledge bases.
 -- @many
-SELECT DISTINCT space_id FROM knowledge_bases WHERE id = ANY(:knowledge_base_ids)
+SELECT DISTINCT workspace_id FROM knowledge_bases WHERE id = ANY(:knowledge_base_ids)

@@ -8,9 +8,9 @@
 m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, {usage row=m},
 coalesce((
   SELECT jsonb_agg(
-    (c - 'revision' - 'at' - 'space_id')
+    (c - 'revision' - 'at' - 'workspace_id')
       || jsonb_build_object('stale', d.revision IS DISTINCT FROM (c ->> 'revision')::int) ORDER BY n)
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
-  WHERE {readable workspace=(c->>'space_id')}), '[]') AS citations,
+  WHERE {readable workspace=(c->>'workspace_id')}), '[]') AS citations,
 m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at

@@ -2,8 +2,8 @@
 -- together. Leaves out answers from sources that the caller may no longer read, and questions whose answer
 -- failed.
 -- @many
-SELECT id, role, content, space_ids FROM (
-  SELECT m.id, m.role, m.content, m.space_ids, m.position,
+SELECT id, role, content, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.workspace_ids, m.position,
     sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = :session_id AND m.position < :before
@@ -14,6 +14,6 @@ SELECT id, role, content, space_ids FROM (
         AND a.position = (
           SELECT min(n.position) FROM ai_messages n
           WHERE n.session_id = :session_id AND n.position > m.position)))
-    AND NOT EXISTS (SELECT 1 FROM unnest(m.space_ids) AS space (id) WHERE NOT {readable workspace=space.id})
+    AND NOT EXISTS (SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT {readable workspace=space.id})
   ORDER BY m.position DESC LIMIT 200
 ) h WHERE characters <= :max_characters ORDER BY position DESC

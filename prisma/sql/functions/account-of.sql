@@ -1,4 +1,4 @@
--- Whose limits a user uses: the user's own, or those of what the service account belongs to.
+-- The account whose quotas a user uses: the user, or the owner of the service account.
 CREATE OR REPLACE FUNCTION account_of(user_id text)
 RETURNS text
 LANGUAGE sql

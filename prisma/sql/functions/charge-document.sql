@@ -1,4 +1,4 @@
--- Who pays for a document, and how much: the owner of its knowledge base, with the bytes of its source.
+-- Charges the bytes of a document's source to the owner of its knowledge base.
 CREATE OR REPLACE FUNCTION charge_document()
 RETURNS trigger
 LANGUAGE plpgsql

@@ -4,9 +4,9 @@ RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO storage_usage AS u (space_id, files, bytes)
-  SELECT space_id, count(*), sum(bytes) FROM added GROUP BY space_id ORDER BY space_id
-  ON CONFLICT (space_id) DO UPDATE SET files = u.files + excluded.files, bytes = u.bytes + excluded.bytes;
+  INSERT INTO storage_usage AS u (workspace_id, files, bytes)
+  SELECT workspace_id, count(*), sum(bytes) FROM added GROUP BY workspace_id ORDER BY workspace_id
+  ON CONFLICT (workspace_id) DO UPDATE SET files = u.files + excluded.files, bytes = u.bytes + excluded.bytes;
   RETURN NULL;
 END $function$;
 

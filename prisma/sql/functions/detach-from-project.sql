@@ -4,7 +4,7 @@ RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  NEW.space_id := coalesce(NEW.project_id, NEW.owner_id);
+  NEW.workspace_id := coalesce(NEW.project_id, NEW.owner_id);
   IF TG_TABLE_NAME = 'subscriptions' THEN
     NEW.abandoned := NEW.project_id IS NULL;
     IF NEW.abandoned AND NEW.ended_at IS NULL THEN

@@ -1,6 +1,6 @@
--- Whose limits of use (requests, tokens, turns) a user has: the user's own; those of the main owner of the
--- project of a service account; or those of its organization, which shares the limits of an owner unless an
--- operator gave it limits of its own. What a user has (quotas) counts for `account_of`.
+-- The account whose limits of use (requests, tokens, turns) a user shares: the user; the main owner of the
+-- project of a service account; or its organization, which shares the limits of an owner unless an operator
+-- gave it limits of its own. Quotas count for `account_of`.
 CREATE OR REPLACE FUNCTION limits_of(user_id text)
 RETURNS text
 LANGUAGE sql

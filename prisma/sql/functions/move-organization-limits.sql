@@ -1,4 +1,4 @@
--- When the owner whose limits of use an organization shares is no owner any more, it shares those of its
+-- When the owner whose limits of use an organization shares is no longer an owner, it shares those of its
 -- longest-standing owner who agreed to be one: it takes no limits without consent. Without such an owner the
 -- former one goes on to share them. At commit, because another owner may be made later in the transaction.
 CREATE OR REPLACE FUNCTION move_organization_limits()

@@ -1,6 +1,5 @@
 -- The service accounts of a project use the limits of its organization, or of its main owner. When that
--- changes, what they have moves with them, by what the triggers of `count_quota` count, and all servers are
--- notified.
+-- changes, what they have moves with them, by the rows of `all_quotas()`, and all servers are notified.
 CREATE OR REPLACE FUNCTION move_service_accounts()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -15,16 +14,12 @@ BEGIN
     SELECT id, user_id, account_id FROM service_accounts
     WHERE project_id = NEW.id AND deleted_at IS NULL AND account_id <> target ORDER BY id
   LOOP
-    FOR counted IN
-      SELECT c.relname AS name, string_to_array(encode(t.tgargs, 'escape'), '\000') AS args
-      FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-      WHERE t.tgname LIKE 'quota\_%\_added' AND c.relname <> 'service_accounts'
-    LOOP
-      EXECUTE format('SELECT coalesce(%s, 0) FROM %I WHERE %s = $1 AND %s', counted.args[3], counted.name,
-        counted.args[2], counted.args[4]) INTO amount USING account.user_id;
+    FOR counted IN SELECT * FROM all_quotas() WHERE source <> 'service_accounts' LOOP
+      EXECUTE format('SELECT coalesce(%s, 0) FROM %I WHERE %s = $1 AND %s', counted.amount, counted.source,
+        counted.owner, counted.counted) INTO amount USING account.user_id;
       IF amount <> 0 THEN
         INSERT INTO quota_changes (user_id, quota, change)
-        VALUES (account.account_id, counted.args[1], -amount), (target, counted.args[1], amount);
+        VALUES (account.account_id, counted.quota, -amount), (target, counted.quota, amount);
       END IF;
     END LOOP;
     UPDATE service_accounts SET account_id = target WHERE id = account.id;

@@ -1,4 +1,4 @@
--- What a user has of a limited resource.
+-- How much of a quota a user has used.
 CREATE OR REPLACE FUNCTION quota_used(name text, owner text)
 RETURNS bigint
 LANGUAGE sql

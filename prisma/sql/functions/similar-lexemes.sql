@@ -1,5 +1,5 @@
--- Words of a knowledge base that are similar to a word, by trigrams. Only so many candidates of the trigram
--- index are compared: a knowledge base of words that all have the same trigrams has no more similar ones.
+-- Words of a knowledge base that are similar to a word, by trigrams. At most 2,000 candidates of the trigram
+-- index are compared, because many words of a base may share their trigrams.
 CREATE OR REPLACE FUNCTION similar_lexemes(bases text[], word text, most integer)
 RETURNS TABLE(lexeme text, alike real)
 LANGUAGE sql

@@ -2,19 +2,19 @@
 -- uploads (`taken`), and with them the bytes that uploads in progress have reserved (`used`). `besides` is
 -- the id of an upload or a reservation that does not count. A reservation that its server no longer renews
 -- has ended.
-CREATE OR REPLACE FUNCTION storage_use(space text, besides text, OUT taken bigint, OUT used bigint)
+CREATE OR REPLACE FUNCTION storage_use(workspace text, besides text, OUT taken bigint, OUT used bigint)
 LANGUAGE sql
 STABLE
 AS $function$
   SELECT t.taken, t.taken + coalesce((
     SELECT sum(bytes) FROM storage_reservations
-    WHERE space_id = space AND held_until > now() AND id IS DISTINCT FROM besides
+    WHERE workspace_id = workspace AND held_until > now() AND id IS DISTINCT FROM besides
   ), 0)::bigint
   FROM (SELECT (
-    coalesce((SELECT bytes FROM storage_usage WHERE space_id = space), 0)
+    coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = workspace), 0)
     + coalesce((
       SELECT sum(length) FROM uploads
-      WHERE space_id = space AND file_id IS NULL AND expires_at > now() AND id IS DISTINCT FROM besides
+      WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now() AND id IS DISTINCT FROM besides
     ), 0)
   )::bigint AS taken) t
 $function$;

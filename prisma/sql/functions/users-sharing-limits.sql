@@ -1,4 +1,4 @@
--- The users who share the limits of use of a user: all for whom `limits_of` is the same.
+-- The users who share the limits of use of a user: those with the same `limits_of`.
 CREATE OR REPLACE FUNCTION users_sharing_limits(user_id text)
 RETURNS SETOF text
 LANGUAGE sql

@@ -1,6 +1,6 @@
 -- The knowledge bases of a project or user. TypeIDs sort by creation time.
 -- @page
-SELECT {base-columns}, k.project_id FROM knowledge_bases k WHERE k.space_id = :space_id
+SELECT {base-columns}, k.project_id FROM knowledge_bases k WHERE k.workspace_id = :workspace_id
 -- @common k.id=kb k.updated_at k.metadata
 -- @filter q searches
 k.name ILIKE :q OR k.description ILIKE :q

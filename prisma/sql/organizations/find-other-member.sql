@@ -1,4 +1,4 @@
--- What stands against adding a user or an email address: another membership or invitation.
+-- The membership or invitation that already exists for a user or an email address.
 -- @optional
 -- @type status Schemas['OrganizationMember']['status']
 SELECT m.id, {member-status} AS status

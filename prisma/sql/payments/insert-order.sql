@@ -1,7 +1,7 @@
 -- Inserts an order with its items.
 -- @one
 WITH o AS (
-  INSERT INTO orders (id, number, project_id, owner_id, space_id, currency, total_amount, subscription_id,
+  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
     period, metadata, created_at, updated_at)
   VALUES (:id, :number, :project_id?, :owner_id, coalesce(:project_id, :owner_id), :currency, :total,
     :subscription_id?, :period?, :metadata, :created_at, :created_at)

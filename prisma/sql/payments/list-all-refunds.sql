@@ -3,8 +3,8 @@
 SELECT {refund-columns}
 FROM refunds r
 WHERE true
--- @filter space_id
-coalesce(r.project_id, r.owner_id) = :space_id
+-- @filter workspace_id
+coalesce(r.project_id, r.owner_id) = :workspace_id
 -- @filter organization_id searches
 r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id

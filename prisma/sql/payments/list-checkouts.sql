@@ -3,8 +3,8 @@
 SELECT {checkout-columns}, c.project_id
 FROM checkouts c
 WHERE true
--- @filter space_id
-coalesce(c.project_id, c.owner_id) = :space_id
+-- @filter workspace_id
+coalesce(c.project_id, c.owner_id) = :workspace_id
 -- @filter organization_id searches
 c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id

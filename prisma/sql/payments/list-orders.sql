@@ -3,8 +3,8 @@
 SELECT {order-columns items=order_items}, o.project_id
 FROM orders o
 WHERE true
--- @filter space_id
-o.space_id = :space_id
+-- @filter workspace_id
+o.workspace_id = :workspace_id
 -- @filter organization_id searches
 o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id

@@ -3,8 +3,8 @@
 SELECT {subscription-columns}, s.project_id
 FROM subscriptions s
 WHERE true
--- @filter space_id
-s.space_id = :space_id
+-- @filter workspace_id
+s.workspace_id = :workspace_id
 -- @filter organization_id searches
 s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id

@@ -1,3 +1,3 @@
 -- Deletes the storage usage of a project.
 -- @none
-DELETE FROM storage_usage WHERE space_id = :project_id
+DELETE FROM storage_usage WHERE workspace_id = :project_id

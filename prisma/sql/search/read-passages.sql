@@ -2,7 +2,7 @@
 -- were removed in the meantime.
 -- @many
 -- @type metadata Record<string, string>
-SELECT c.id AS chunk_id, c.document_id, k.space_id, d.file_id, d.name, c.heading, c.page, c.start_index,
+SELECT c.id AS chunk_id, c.document_id, k.workspace_id, d.file_id, d.name, c.heading, c.page, c.start_index,
   c.end_index, c.text, r.score AS "score!", d.metadata, d.revision, d.content_type
 FROM unnest(:chunk_ids::text[], :scores::float8[]) WITH ORDINALITY AS r (id, score, place)
   JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND {is-searchable}

@@ -1,5 +1,5 @@
--- What the database knows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are
--- counted by `count-blobs-by-shard` if they are from before the time.
+-- The rows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are counted by
+-- `count-blobs-by-shard` if they are from before the time.
 -- @many
 SELECT k.key AS "key!", coalesce(f.bytes, v.bytes) AS "bytes?", coalesce(f.sha256, v.sha256) AS "sha256?",
   coalesce(coalesce(f.created_at, a.updated_at) < :before, false) AS "is_counted!",

@@ -3,7 +3,7 @@
 -- @one
 WITH deleted AS (
   DELETE FROM files WHERE id = ANY(ARRAY(
-    SELECT f.id FROM users u JOIN files f ON f.space_id = u.id
+    SELECT f.id FROM users u JOIN files f ON f.workspace_id = u.id
     WHERE u.status = 'deleted' AND NOT EXISTS (SELECT FROM documents d WHERE d.file_id = f.id)
     LIMIT :limit))
   RETURNING 1

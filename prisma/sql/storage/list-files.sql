@@ -3,7 +3,7 @@
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
-WHERE f.space_id = :space_id AND {is-unexpired}
+WHERE f.workspace_id = :workspace_id AND {is-unexpired}
 -- @common f.id=file f.updated_at f.metadata
 -- @filter content_type_pattern searches
 f.content_type COLLATE "C" LIKE :content_type_pattern
@@ -26,5 +26,5 @@ f.updated_at
 -- @id
 f.id
 -- @total
-SELECT coalesce((SELECT files FROM storage_usage WHERE space_id = :space_id), 0)
-  - (SELECT count(*) FROM files f WHERE f.space_id = :space_id AND f.expires_at <= now()) AS total
+SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = :workspace_id), 0)
+  - (SELECT count(*) FROM files f WHERE f.workspace_id = :workspace_id AND f.expires_at <= now()) AS total

@@ -1,4 +1,4 @@
--- Those of the partial files and tails that no unfinished upload uses. Their names begin
+-- The partial files and tails that no unfinished upload uses. Their names begin
 -- with the id of their upload.
 -- @many
 SELECT k.name AS "name!" FROM unnest(:names::text[]) AS k (name)

@@ -2,4 +2,4 @@
 -- files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does
 -- not count.
 -- @one
-SELECT taken AS "taken!", used AS "used!" FROM lock_storage(:space_id, :besides?)
+SELECT taken AS "taken!", used AS "used!" FROM lock_storage(:workspace_id, :besides?)

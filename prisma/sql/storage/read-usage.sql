@@ -2,4 +2,4 @@
 -- @one
 SELECT coalesce(f.files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
   u.used - coalesce(f.bytes, 0) AS "reserved!"
-FROM storage_use(:space_id, NULL) u LEFT JOIN storage_usage f ON f.space_id = :space_id
+FROM storage_use(:workspace_id, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = :workspace_id

@@ -1,4 +1,4 @@
--- What a user has and uses of what is limited, apart from what servers count in memory.
+-- The quotas and limits that a user has used, without those that servers count in memory.
 -- @one
 -- @type quotas Record<string, number>
 SELECT

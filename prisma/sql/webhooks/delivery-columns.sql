@@ -11,4 +11,4 @@ json_build_object('id', e.id, 'type', e.type,
   'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
   'project_id', {events/project}, 'organization_id', {events/organization},
   'request_id', e.request_id, 'client_request_id', e.client_request_id,
-  'actor', {events/actor}, 'data', e.data) AS event
+  'actor', e.actor, 'data', e.data) AS event

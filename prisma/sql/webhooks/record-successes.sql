@@ -5,11 +5,10 @@
 -- are often old, and it would read the whole table.
 -- @none
 WITH own AS (
-  DELETE FROM pgboss.job j USING unnest(:job_ids::uuid[], :retry_counts::int[], :ids::text[],
+  DELETE FROM jobs j USING unnest(:job_ids::uuid[], :fetches::int[], :ids::text[],
     :endpoint_ids::text[], :attempts::jsonb[], :requests::jsonb[])
-    AS o (job_id, retry_count, id, endpoint_id, attempt, request)
-  WHERE j.name = 'webhook-deliveries' AND j.id = ANY(ARRAY(SELECT unnest(:job_ids::uuid[])))
-    AND j.id = o.job_id AND j.state = 'active' AND j.retry_count = o.retry_count
+    AS o (job_id, fetches, id, endpoint_id, attempt, request)
+  WHERE j.id = ANY(ARRAY(SELECT unnest(:job_ids::uuid[]))) AND j.id = o.job_id AND j.fetches = o.fetches
   RETURNING o.id, o.endpoint_id, o.attempt, o.request
 ), recovered AS (
   SELECT w.id FROM webhook_endpoints w

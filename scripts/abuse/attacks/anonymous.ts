@@ -1,5 +1,5 @@
 // Attacks without a valid key. The limits are those of the attacker's address.
-import { newSecret } from '../../../infra/api-key-format.ts'
+import { newSecret } from '../../../infra/encryption/api-key-format.ts'
 import type { AttackClient } from '../client.ts'
 import { attack, type Attack, type Scene } from '../attack.ts'
 

@@ -11,7 +11,7 @@ interface Session {
   order: string
 }
 
-/** A checkout session with one item for each of so many prices. */
+/** A checkout session with this number of items, each with a price of its own. */
 async function createSession({ target, client, key }: Scene, items: number): Promise<Session> {
   const admin = await target.admin()
   const product = made(

@@ -71,7 +71,7 @@ export interface RecordedRequest {
   outcome: 'open' | 'answered' | 'failed' | 'aborted'
 }
 
-/** What the server has, and the key it requires. */
+/** The models of the server, and the key that it requires. */
 export interface Offer {
   key: string | null
   models: string[]

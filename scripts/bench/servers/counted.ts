@@ -20,7 +20,7 @@ export interface ServerCounts {
   bytes_logged: number
   timers: number
   bytes_allocated: number
-  /** What is still there after a minor garbage collection, such as what the next full one will free. */
+  /** The bytes that survive a minor garbage collection, including those that the next full one will free. */
   bytes_kept: number
 }
 
@@ -113,7 +113,7 @@ async function answer(message: unknown): Promise<void> {
   }
 }
 
-/** What the end of a request or of a statement causes begins in the next turn. */
+/** Waits for the work that follows the end of a request or a statement: it begins in the next turn. */
 async function untilIdle(): Promise<void> {
   do await turn()
   while (open > 0 || unanswered > 0)

@@ -194,7 +194,7 @@ export const documentRules = {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {}))
       check(response, location.child(['responses', status]), false)
   }),
-  /** The server accepts a key only as `Authorization: Bearer`, whatever the document declares. */
+  /** The server accepts a key only as `Authorization: Bearer`. */
   'bearer-scheme': () => ({
     Root: {
       enter(root: any, ctx: Context) {

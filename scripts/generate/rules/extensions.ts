@@ -78,6 +78,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-in-events': (value) => (value === false ? null : '`false` or absent'),
     'x-pattern-says': anything,
     'x-lowercase': yes,
+    'x-writable': oneOf('create', 'update'),
     'x-volatile': yes,
     'x-model': anything,
     'x-column': text,
@@ -88,14 +89,17 @@ const extensions: Record<string, Record<string, Check>> = {
   PathItem: {
     'x-crud': (value) =>
       ['schema', 'prefix', 'tag'].every((key) => text(value?.[key]) === null) &&
-      ['scopes', 'roles'].every(
+      (value.parent === 'platform' ? ['scopes'] : ['scopes', 'roles']).every(
         (key) => text(value[key]?.read) === null && text(value[key].write) === null,
       ) &&
-      (value.parent === undefined || text(value.parent) === null) &&
-      ['sort', 'filters', 'parameters'].every((key) => value[key] === undefined || list(value[key]) === null)
+      ['parent', 'parameter'].every((key) => value[key] === undefined || text(value[key]) === null) &&
+      ['sort', 'filters', 'parameters', 'without'].every(
+        (key) => value[key] === undefined || list(value[key]) === null,
+      )
         ? null
         : 'an object with `schema`, `prefix`, `tag`, and `read` and `write` of `scopes` and of `roles`; ' +
-          '`parent` is the name of a schema, and `sort`, `filters` and `parameters` are lists',
+          '`parent` is `organization`, `platform` or the name of a schema, `parameter` is a name, and ' +
+          '`sort`, `filters`, `parameters` and `without` are lists',
   },
   Parameter: {},
   Response: {},

@@ -1,6 +1,9 @@
 // Rules for operations: scopes, idempotency, preconditions, paging and bodies must be declared.
 import { eachOperation, header, parametersOf, resolved } from './visit.ts'
 
+const projectRoles = ['none', 'viewer', 'editor', 'admin', 'owner']
+const organizationRoles = ['none', 'member', 'admin', 'owner']
+
 export const operationRules = {
   /** The server streams a form's file, so there can be only one. */
   'form-has-one-file': eachOperation((operation, { ctx, location }) => {
@@ -200,41 +203,31 @@ export const operationRules = {
       })
     }
     if (access === undefined) return
-    if (!['none', 'viewer', 'editor', 'admin', 'owner'].includes(access.role)) {
-      ctx.report({
-        message: `unknown role \`${access.role}\`; use none, viewer, editor, admin or owner`,
-        location: location.child('x-project-access'),
-      })
-    }
-    if (access.operators !== undefined && access.operators !== true) {
-      ctx.report({
-        message: 'operators of x-project-access is true or left out',
-        location: location.child('x-project-access'),
-      })
-    }
+    const at = location.child('x-project-access')
+    for (const message of accessProblems('x-project-access', access, projectRoles))
+      ctx.report({ message, location: at })
     for (const state of access.states ?? []) {
       if (!['active', 'archived', 'deleted'].includes(state)) {
         ctx.report({
           message: `unknown state \`${state}\`; use active, archived or deleted`,
-          location: location.child('x-project-access'),
+          location: at,
         })
       }
     }
   }),
   'organization-access': eachOperation((operation, { url, ctx, location }) => {
     const access = operation['x-organization-access']
-    if (url.startsWith('/organizations/{id}') && access === undefined) {
-      ctx.report({
-        message: 'an operation on an organization must state the required role in x-organization-access',
-        location: location.key(),
-      })
+    if (access === undefined) {
+      if (url.includes('{') && hasOrganizationScope(operation))
+        ctx.report({
+          message: 'an operation on an organization must state the required role in x-organization-access',
+          location: location.key(),
+        })
+      return
     }
-    if (access !== undefined && !['none', 'member', 'admin', 'owner'].includes(access.role)) {
-      ctx.report({
-        message: `unknown role \`${access.role}\`; use none, member, admin or owner`,
-        location: location.child('x-organization-access'),
-      })
-    }
+    const at = location.child('x-organization-access')
+    for (const message of accessProblems('x-organization-access', access, organizationRoles))
+      ctx.report({ message, location: at })
   }),
   'raw-is-json': eachOperation((operation, { ctx, location }) => {
     const body = resolved(operation.requestBody, ctx)
@@ -288,6 +281,20 @@ export const operationRules = {
         })
     }
   }),
+}
+
+/** What is wrong with a declared role, and with `operators`. */
+function accessProblems(name: string, { role, operators }: any, roles: string[]): string[] {
+  const known = `${roles.slice(0, -1).join(', ')} or ${roles.at(-1)}`
+  return [
+    ...(roles.includes(role) ? [] : [`unknown role \`${role}\`; use ${known}`]),
+    ...(operators === undefined || operators === true ? [] : [`operators of ${name} is true or left out`]),
+  ]
+}
+
+function hasOrganizationScope({ security }: any): boolean {
+  const scopes = Object.values<string[]>(security?.[0] ?? {}).flat()
+  return scopes.some((scope) => scope.startsWith('organizations:'))
 }
 
 /** Whether the document adds the parameters or headers of the condition to the operations. */

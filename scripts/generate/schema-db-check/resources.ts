@@ -112,6 +112,8 @@ export function tableMismatches(
         database: model,
       },
     ]
+  // The statements of a resource with a computed property are written by hand, and may set other columns.
+  if (Object.values<Json>(properties).some((property) => property['x-computed'] !== undefined)) return []
   const given = Object.entries<Json>(properties).map(([key, property]) => property['x-column'] ?? key)
   return model.columns
     .filter(({ name, nullable, hasDefault }) => !nullable && !hasDefault && !given.includes(name))

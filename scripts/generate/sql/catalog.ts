@@ -1,4 +1,4 @@
-// What the generator reads from the catalogue of the migrated database.
+// Reads the catalogue of the migrated database for the generator.
 import type pg from 'pg'
 
 export interface Catalog {
@@ -59,8 +59,7 @@ export async function readCatalog(client: pg.Client): Promise<Catalog> {
       a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AS required
     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind IN ('r', 'p', 'v', 'm')
-      AND c.relnamespace IN ('public'::regnamespace, 'pgboss'::regnamespace)
-      AND a.attnum > 0 AND NOT a.attisdropped
+      AND c.relnamespace = 'public'::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
     ORDER BY c.relname, a.attnum`)
   const tables = new Map<string, TableColumn[]>()
   for (const { table, name, not_null: notNull, required } of columns.rows)

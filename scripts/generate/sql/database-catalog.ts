@@ -1,4 +1,4 @@
-// What docs/database.md shows of the migrated database: the tables of the schema `public`, their columns,
+// Reads the migrated database for docs/database.md: the tables of the schema `public`, their columns,
 // indexes, constraints and triggers, and the functions. SQL is as PostgreSQL prints it, without the casts
 // that it adds to literals.
 import type pg from 'pg'
@@ -56,7 +56,7 @@ export interface DatabaseCatalog {
   enums: Array<{ name: string; labels: string[] }>
 }
 
-/** Those of Prisma, which no model describes. */
+/** The tables of Prisma, which no model describes. */
 const ignoredTables = ['_prisma_migrations']
 
 export async function readDatabaseCatalog(client: pg.Client): Promise<DatabaseCatalog> {

@@ -12,6 +12,8 @@ export interface Described {
 interface TypedName {
   name: string
   type: string
+  /** A parameter that a caller may leave out. */
+  optional?: boolean
 }
 
 interface TypedParameter extends TypedName {
@@ -39,7 +41,8 @@ export function emitSql(statements: Described[]): Map<string, string> {
 }
 
 function moduleOf(statements: Described[]): string {
-  const body = statements.map(functionOf).join('\n')
+  const isOfResource = statements.some(({ source }) => source.file.startsWith('generated/'))
+  const body = statements.map((each) => functionOf(each, isOfResource)).join('\n')
   const used = ['many', 'none', 'one', 'optional', 'page'].filter((name) =>
     statements.some(({ source }) => source.returns === name),
   )
@@ -56,7 +59,7 @@ function moduleOf(statements: Described[]): string {
   return `${banner}${imports.join('\n')}\n${alias}\n${body}`
 }
 
-function functionOf({ source, parameters, columns }: Described): string {
+function functionOf({ source, parameters, columns }: Described, isOfResource: boolean): string {
   const { name, returns, comment, file } = source
   const row = `${name[0].toUpperCase()}${name.slice(1)}Row`
   const { list } = source
@@ -86,7 +89,7 @@ function functionOf({ source, parameters, columns }: Described): string {
     ...(returns !== 'page' && (parameters.length > 0 || source.searches)
       ? [`  ${namesOf(parameters)},`]
       : []),
-    ...(returns === 'page' ? [] : optionsOf(source, parameters)),
+    ...(returns === 'page' ? [] : optionsOf(source, parameters, isOfResource)),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',
@@ -94,8 +97,13 @@ function functionOf({ source, parameters, columns }: Described): string {
 }
 
 /** A resource with x-crud passes values of JSON columns as they are; other callers write lists as JSON. */
-function optionsOf({ file, searches }: SqlSource, parameters: TypedParameter[]): string[] {
-  const json = file.startsWith('generated/') ? parameters.filter(({ isJson }) => isJson) : []
+function optionsOf(
+  { name, searches }: SqlSource,
+  parameters: TypedParameter[],
+  isOfResource: boolean,
+): string[] {
+  const isWrite = isOfResource && ['insert', 'update'].includes(name)
+  const json = isWrite ? parameters.filter(({ isJson }) => isJson) : []
   const options = [
     ...(searches ? ['searches: true'] : []),
     ...(json.length > 0 ? [`json: ${namesOf(json)}`] : []),
@@ -105,11 +113,13 @@ function optionsOf({ file, searches }: SqlSource, parameters: TypedParameter[]):
 
 /** `domain/name`, by which errors and tests name the statement. */
 function labelOf({ file }: SqlSource): string {
-  return file.replace(/^prisma\/sql\/|\.sql$/g, '')
+  return file.replace(/^(prisma\/sql|generated\/resources)\/|\.sql$/g, '')
 }
 
 function objectType(fields: TypedName[]): string {
-  return fields.length === 0 ? '{}' : `{ ${fields.map(({ name, type }) => `${name}: ${type}`).join('; ')} }`
+  return fields.length === 0
+    ? '{}'
+    : `{ ${fields.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`).join('; ')} }`
 }
 
 function rowType(name: string, columns: Column[]): string {
@@ -165,7 +175,7 @@ export function typed(
 ): Described {
   return {
     source,
-    parameters: source.parameters.map(({ name, nullable: isNullable, nullableElements }, i) => {
+    parameters: source.parameters.map(({ name, nullable: isNullable, optional, nullableElements }, i) => {
       const { name: sqlType, parameter } = catalog.types.get(parameters[i])!
       const type = nullableElements
         ? parameter.replace(/^readonly \(?(.*?)\)?\[\]$/, 'readonly ($1 | null)[]')
@@ -173,6 +183,7 @@ export function typed(
       return {
         name,
         type: `${type}${isNullable ? ' | null' : ''}`,
+        ...(optional && { optional }),
         ...(/^jsonb?$/.test(sqlType) && { isJson: true }),
       }
     }),

@@ -11,6 +11,8 @@ export type Cardinality = 'one' | 'optional' | 'many' | 'none'
 export interface Parameter {
   name: string
   nullable: boolean
+  /** Whether a caller may leave it out, which is NULL: `:name??`. */
+  optional: boolean
   /** Whether the elements of an array are nullable: `:name[?]`. */
   nullableElements: boolean
 }
@@ -141,9 +143,9 @@ const token = new RegExp(
     String.raw`"(?<identifier>(?:[^"]|"")*)"`,
     String.raw`(?<comment>--[^\n]*\n?)`,
     '::',
-    String.raw`:(?<parameter>[a-z_]\w*)(?<mark>\?|\[\?\])?`,
+    String.raw`:(?<parameter>[a-z_]\w*)(?<mark>\?\??|\[\?\])?`,
     // An include, or an argument of the file that includes this one.
-    String.raw`\{(?<include>[a-z][\w/-]*)(?<given>(?:\s+\w+=[^\s}]+)*)\}`,
+    String.raw`\{(?<form>[:=]|[a-z]\w*\.)?(?<include>[a-z][\w/-]*)(?<given>(?:\s+\w+=[^\s}]+)*)\}`,
   ].join('|'),
   'g',
 )
@@ -312,7 +314,7 @@ class Reader {
     let from = 0
     const copy = (until: number): void => this.#copy(text, content.slice(from, until), file, offset + from)
     for (const match of content.matchAll(token)) {
-      const { identifier, comment, parameter, mark, include, given } = match.groups!
+      const { identifier, comment, parameter, mark, form, include, given } = match.groups!
       const at = offset + match.index
       let inserted: string | null = null
       if (identifier !== undefined && /[!?]$/.test(identifier)) {
@@ -327,7 +329,7 @@ class Reader {
       copy(match.index)
       from = match.index + match[0].length
       if (inserted !== null) this.#copy(text, inserted, file, at)
-      else this.#include(text, include, given, { file, at, args, depth })
+      else this.#include(text, include, given, { file, at, args, depth, form })
     }
     copy(content.length)
   }
@@ -338,15 +340,12 @@ class Reader {
     text.sql += sql
   }
 
-  #include(
-    text: Text,
-    name: string,
-    given: string,
-    { file, at, args, depth }: { file: string; at: number; args: Map<string, string>; depth: number },
-  ): void {
+  #include(text: Text, name: string, given: string, { file, at, args, depth, form }: IncludePlace): void {
     const [domain, fragment] = name.includes('/') ? name.split('/') : [domainOf(this.#file), name]
-    const path = `prisma/sql/${domain}/${fragment}.sql`
-    if (!existsSync(join(this.#root, path))) throw new SqlMistake(file, at, `there is no file ${path}`)
+    const written = `prisma/sql/${domain}/${fragment}.sql`
+    const generated = `generated/resources/${domain}/${fragment}.sql`
+    const path = [written, generated].find((each) => existsSync(join(this.#root, each)))
+    if (path === undefined) throw new SqlMistake(file, at, `there is no file ${written}`)
     if (depth > 8) throw new SqlMistake(file, at, `the file ${path} includes itself`)
     const content = this.#content(path)
     let start = 0
@@ -360,9 +359,13 @@ class Reader {
       key,
       this.#argument(value),
     ])
+    const included = content.slice(start).trimEnd()
+    const listed = formed(included, form)
+    if (listed === null)
+      throw new SqlMistake(file, at, `the file ${path} is no list of columns, as {${form}${name}} needs`)
     this.#append(text, {
       file: path,
-      content: content.slice(start).trimEnd(),
+      content: listed,
       offset: start,
       args: new Map([...args, ...named]),
       depth: depth + 1,
@@ -376,12 +379,38 @@ class Reader {
 
   #number(name: string, mark?: string): number {
     let index = this.#parameters.findIndex((each) => each.name === name)
-    if (index === -1) index = this.#parameters.push({ name, nullable: false, nullableElements: false }) - 1
+    if (index === -1)
+      index = this.#parameters.push({ name, nullable: false, optional: false, nullableElements: false }) - 1
     // One mark suffices, wherever the parameter occurs.
-    if (mark === '?' || this.#nullableParameters.has(name)) this.#parameters[index].nullable = true
+    if (mark?.startsWith('?') === true || this.#nullableParameters.has(name))
+      this.#parameters[index].nullable = true
+    if (mark === '??') this.#parameters[index].optional = true
     if (mark === '[?]') this.#parameters[index].nullableElements = true
     return index + 1
   }
+}
+
+interface IncludePlace {
+  file: string
+  at: number
+  args: Map<string, string>
+  depth: number
+  form: string | undefined
+}
+
+const columnList = /^\s*\w+\??(\s*,\s*\w+\??)*$/
+
+/**
+ * A list of columns as names of a table (`t.`), parameters (`:`) or assignments (`=`). A question mark in the
+ * list makes a parameter nullable, and optional in the form `:`. @returns null for a form of another text
+ */
+function formed(content: string, form: string | undefined): string | null {
+  if (!columnList.test(content)) return form === undefined ? content : null
+  return content.replace(/(\w+)(\??)/g, (_, column: string, mark: string) => {
+    if (form === undefined) return column
+    if (form === ':') return `:${column}${mark}${mark}`
+    return form === '=' ? `${column} = :${column}${mark}` : `${form}${column}`
+  })
 }
 
 interface Section {
@@ -397,7 +426,7 @@ interface Piece {
   file: string
   content: string
   offset: number
-  /** What `{name}` stands for in an included file. */
+  /** The values of `{name}` in an included file. */
   args?: Map<string, string>
   depth?: number
 }

@@ -108,7 +108,7 @@ function stampOf(root: string, page: string): string {
   return `${hash.digest('hex')}\n`
 }
 
-/** What statements use of pgvector, which the embedded PostgreSQL lacks. */
+/** The part of pgvector that statements use, because the embedded PostgreSQL lacks it. */
 const pgvectorStub = `
   CREATE DOMAIN vector AS real[];
   CREATE FUNCTION cosine_distance(real[], real[]) RETURNS float8 LANGUAGE sql RETURN 0;
@@ -120,7 +120,7 @@ async function withDatabase<T>(use: (client: pg.Client) => Promise<T>): Promise<
   try {
     const server = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
     try {
-      await prepareDatabase(server.url, { queues: [] }).catch((error: unknown) => {
+      await prepareDatabase(server.url).catch((error: unknown) => {
         if (!(error instanceof MigrationError)) throw error
         throw new GenerateError(`${error.message}\n${error.excerpt}`.trim(), { cause: error })
       })

@@ -2,7 +2,7 @@
 import type { Model, Place } from '../schema-db-check/database.ts'
 import type { Catalog } from './catalog.ts'
 
-/** What PostgreSQL says of a missing part, and what to say instead. */
+/** An error of PostgreSQL for a missing part, and the message that replaces it. */
 export interface Unmade {
   complaint: RegExp
   message: string

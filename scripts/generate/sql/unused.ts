@@ -39,17 +39,18 @@ export function unusedFiles(folder: string, modules = callingModules(folder)): s
 
 function isIncluded(file: string, texts: Map<string, string>): boolean {
   const { domain, name } = partsOf(file)
-  const include = new RegExp(`\\{(${domain}/)?${name}[\\s}]`)
+  const include = new RegExp(`\\{(?:[:=]|[a-z]\\w*\\.)?(${domain}/)?${name}[\\s}]`)
   return [...texts].some(([other, text]) => {
     const [found, prefix] = include.exec(text) ?? []
     return found !== undefined && (prefix !== undefined || partsOf(other).domain === domain)
   })
 }
 
-/** Every module imports the functions as `sql`. */
+/** Every module imports the functions as `sql`. The default handlers call those with these names. */
 function isCalled(file: string, modules: Source[]): boolean {
   const { domain, name } = partsOf(file)
-  const call = new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
+  const isOfResource = ['list', 'find', 'lock', 'insert', 'update', 'remove'].includes(name)
+  const call = isOfResource ? /\bresourceHandlers\(/ : new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
   return modules.some(({ text }) => text.includes(`generated/sql/${domain}.ts`) && call.test(text))
 }
 

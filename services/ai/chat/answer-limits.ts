@@ -1,6 +1,5 @@
-// What must hold before a new answer starts: the limits of the user, and the Idempotency-Key. Requests of
-// one user run one after the other here, so the limits are exact and a repeated request always finds the
-// first one.
+// Checks the limits of the user and the Idempotency-Key before a new answer starts. Requests of one user run
+// one after the other here, so the limits are exact and a repeated request always finds the first one.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { Db } from '../../../infra/database/database.ts'

@@ -4,10 +4,10 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { conflict, inProgress } from '../../../infra/errors.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { changesOf } from '../../../infra/changes.ts'
+import { changesOf } from '../../../infra/contract/changes.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { messageById, openMessage, toMessage, type Message, type OwnedMessage } from './messages.ts'
+import { findMessage, openMessage, toMessage, type Message, type OwnedMessage } from './messages.ts'
 import { openSession } from './sessions.ts'
 
 export interface EditRequest {
@@ -34,7 +34,7 @@ export async function editMessage(
   if (changes.content !== undefined && changes.content !== previous.content)
     await deleteAnswersTo(tx, previous)
   await tx.prisma.message.update({ where: { id: previous.id }, data: changes, select: { id: true } })
-  const message = (await messageById(tx, previous.id, request.principal))!
+  const message = (await findMessage(tx, previous.id, request.principal))!
   await events.emit(tx, 'message.updated', message, { previous, userId: message.owner_id })
   return toMessage(message)
 }

@@ -12,14 +12,14 @@ const millisecondsPerDay = 86_400_000
 export interface EmbeddingAccount {
   userId: string
   /** Null for work without an API key. */
-  keyId: string | null
+  credentialId: string | null
   /** The limit of the user; 0 for none. */
   tokensPerDay: number
 }
 
 interface Charge {
   userId: string
-  keyId: string
+  credentialId: string
   tokens: number
   tokensPerDay: number
 }
@@ -32,12 +32,12 @@ interface Charge {
 export async function embedWithinLimit(
   db: Db,
   embed: Embed,
-  { userId, keyId, tokensPerDay }: EmbeddingAccount,
+  { userId, credentialId, tokensPerDay }: EmbeddingAccount,
   texts: string[],
   signal?: AbortSignal,
 ): Promise<number[][]> {
   if (texts.length === 0) return []
-  const charge = { userId, keyId: keyId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
+  const charge = { userId, credentialId: credentialId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
   const charged = await chargeTokens(db, charge)
   if (charged === null)
     throw new TokensUsedUp(tokensPerDay, Math.ceil((startOfNextDay() - Date.now()) / 1000))
@@ -45,7 +45,7 @@ export async function embedWithinLimit(
   const settle = async (tokens: number): Promise<void> => {
     if (tokens === charge.tokens) return
     await sql.correctTokens(db, {
-      api_key_id: charge.keyId,
+      api_key_id: charge.credentialId,
       ...charged,
       tokens: tokens - charge.tokens,
     })
@@ -75,11 +75,11 @@ export function startOfNextDay(): number {
 /** @returns where the tokens were counted; null if they exceed the limit. */
 async function chargeTokens(
   db: Db,
-  { userId, keyId, tokens, tokensPerDay }: Charge,
+  { userId, credentialId, tokens, tokensPerDay }: Charge,
 ): Promise<sql.ChargeTokensRow | null> {
   const row = {
     user_id: userId,
-    api_key_id: keyId,
+    api_key_id: credentialId,
     tokens,
     tokens_per_day: tokensPerDay,
     heartbeat_timeout_seconds: heartbeatTimeoutSeconds,

@@ -7,7 +7,7 @@ import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { messageById, type OwnedMessage } from './messages.ts'
+import { findMessage, type OwnedMessage } from './messages.ts'
 import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
 import type { Providers } from '../providers/providers.ts'
@@ -31,7 +31,7 @@ export interface Outcome {
 export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
   model: string
-  principal: Pick<Principal, 'userId' | 'projectIds'> & { keyId: string | null }
+  principal: Pick<Principal, 'userId' | 'projectIds'> & { credentialId: string | null }
   /** How many passages the search found; null if that is not known. */
   passages: number | null
   /**
@@ -68,17 +68,17 @@ export async function finishMessage(
       completion_tokens: completionTokens,
     })
   const ofKey =
-    principal.keyId !== null &&
+    principal.credentialId !== null &&
     addUsage(
       tx.later,
-      { userId: principal.userId, keyId: principal.keyId },
+      { userId: principal.userId, credentialId: principal.credentialId },
       {
         promptTokens,
         completionTokens,
         costMicros: costOf(outcome, providers.priceOf(model)),
       },
     )
-  const [found] = await Promise.all([messageById(tx, id, principal), ofSession, ofKey])
+  const [found] = await Promise.all([findMessage(tx, id, principal), ofSession, ofKey])
   const message = found!
   const type =
     status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'
@@ -97,11 +97,18 @@ export async function finishWithStoredContent(
 ): Promise<void> {
   const row = await sql.lockUnfinishedMessage(tx, { id })
   if (row === undefined) return
-  const { user_id: userId, api_key_id: keyId, model, prompt_tokens: promptTokens, content, citations } = row
+  const {
+    user_id: userId,
+    api_key_id: credentialId,
+    model,
+    prompt_tokens: promptTokens,
+    content,
+    citations,
+  } = row
   await finishMessage(tx, services, {
     id,
     model,
-    principal: { userId, projectIds: null, keyId },
+    principal: { userId, projectIds: null, credentialId },
     content,
     citations,
     passages: null,

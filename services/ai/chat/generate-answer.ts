@@ -55,14 +55,14 @@ async function searchKnowledge(
 /** Null if there is no embedding model or it fails: the search then uses words only. */
 async function embedQuery(
   query: string,
-  { userId, keyId }: GenerationTask['principal'],
+  { userId, credentialId }: GenerationTask['principal'],
   signal: AbortSignal,
   { database, providers, onError }: GenerateServices,
 ): Promise<number[] | null> {
   if (providers.embed === null) return null
   try {
     // Counted without a limit: the answer was within it when it started.
-    const account = { userId, keyId, tokensPerDay: 0 }
+    const account = { userId, credentialId, tokensPerDay: 0 }
     return (await embedWithinLimit(database, providers.embed, account, [query], signal))[0]
   } catch (error) {
     signal.throwIfAborted()

@@ -15,7 +15,7 @@
 // - Crash: a message whose heartbeat is older than 30 seconds is finished as `failed` by the next request
 //   that needs it, or by the retention task within a minute (retention.ts).
 import * as sql from '../../../generated/sql/chat.ts'
-import { retry } from '../../../infra/retry.ts'
+import { retry } from '../../../infra/concurrency/retry.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
@@ -28,7 +28,7 @@ import type { Searches } from '../search/searches.ts'
 import { errorOfMessage, finishMessage, finishWithStoredContent, type Outcome } from './finish-answer.ts'
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
-import { messageById, type OwnedMessage } from './messages.ts'
+import { findMessage, type OwnedMessage } from './messages.ts'
 import { ProgressSaver } from './save-progress.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
 import type { AnswerEvent } from './stream-events.ts'
@@ -106,7 +106,7 @@ export class Generations {
     return message ?? (await this.#readFinished(id, principal))
   }
 
-  /** Waits for the first text, at most so many milliseconds. Throws if the answer fails before. */
+  /** Waits for the first text, at most `milliseconds`. Throws if the answer fails before. */
   async firstToken(id: string, milliseconds: number): Promise<void> {
     const answer = this.#answers.get(id)
     if (answer === undefined) return
@@ -166,7 +166,7 @@ export class Generations {
     })
   }
 
-  /** Starts no more answers, and stops those in progress after so many milliseconds. */
+  /** Starts no more answers, and stops those in progress after `milliseconds`. */
   async close(milliseconds = 0): Promise<void> {
     this.#closing.abort()
     const stopAll = (): void => {
@@ -247,7 +247,7 @@ export class Generations {
   }
 
   async #readFinished(id: string, principal: Principal): Promise<OwnedMessage> {
-    const message = await messageById(this.#database, id, principal)
+    const message = await findMessage(this.#database, id, principal)
     if (message === undefined) throw notFound('message', id)
     const error = errorOfMessage(message)
     if (error !== null) throw error

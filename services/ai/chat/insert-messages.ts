@@ -9,9 +9,9 @@ import type { Principal } from '../../users/authentication.ts'
 import type { Providers } from '../providers/providers.ts'
 import type { AnswerRequest } from './answer-limits.ts'
 import type { GenerationTask } from './live-answer.ts'
-import { messageById, type HistoryMessage, type OwnedMessage } from './messages.ts'
+import { findMessage, type HistoryMessage, type OwnedMessage } from './messages.ts'
 import { contextWindowOf, requireFits, reservationFor, type Conversation } from './prompt.ts'
-import { sessionById, titleFrom, type OwnedSession } from './sessions.ts'
+import { findSession, titleFrom, type OwnedSession } from './sessions.ts'
 
 interface InsertServices {
   providers: Pick<Providers, 'models'>
@@ -22,7 +22,7 @@ interface InsertServices {
 export async function insertQuestion(
   tx: Db,
   session: OwnedSession,
-  { userId, keyId }: Principal,
+  { userId, credentialId }: Principal,
   content: string,
   metadata: Record<string, string> = {},
 ): Promise<void> {
@@ -31,13 +31,13 @@ export async function insertQuestion(
     id,
     session_id: session.id,
     user_id: userId,
-    api_key_id: keyId,
+    api_key_id: credentialId,
     role: 'user',
     content,
     status: 'completed',
     model: null,
     metadata,
-    space_ids: [],
+    workspace_ids: [],
     searched: null,
     reserved_tokens: 0,
     key_digest: null,
@@ -88,13 +88,13 @@ export async function insertAnswer(
     id,
     session_id: session?.id ?? null,
     user_id: principal.userId,
-    api_key_id: principal.keyId,
+    api_key_id: principal.credentialId,
     role: 'assistant',
     content: '',
     status: 'in_progress',
     model,
     metadata,
-    space_ids: workspaceIds,
+    workspace_ids: workspaceIds,
     reserved_tokens: reservationFor(conversation, contextWindow, knowledgeBaseIds.length > 0),
     searched: knowledgeBaseIds.length === 0 ? null : { knowledge_base_ids: knowledgeBaseIds, passages: 0 },
     key_digest: idempotency?.digest ?? null,
@@ -103,7 +103,7 @@ export async function insertAnswer(
   })
   const counted =
     session !== null && sql.addSessionMessages(tx.later, { id: session.id, added_messages: addedMessages })
-  const [found] = await Promise.all([messageById(tx, id, principal), inserted, counted])
+  const [found] = await Promise.all([findMessage(tx, id, principal), inserted, counted])
   const message = found!
   const options = { temperature, maxTokens, stop }
   return {
@@ -142,7 +142,7 @@ async function knowledgeBasesFor(
   const named = ids ?? session?.knowledge_base_ids ?? []
   if (!all && (named.length > 0 || model !== builtinModel)) return named
   const workspaceId = projectId ?? session?.project_id ?? principal.userId
-  return (await sql.listKnowledgeBases(db, { space_id: workspaceId })).map(({ id }) => id)
+  return (await sql.listKnowledgeBases(db, { workspace_id: workspaceId })).map(({ id }) => id)
 }
 
 async function setTitle(
@@ -152,7 +152,7 @@ async function setTitle(
   title: string,
 ): Promise<void> {
   await sql.updateTitle(tx, { id: previous.id, title })
-  await events.emit(tx, 'session.updated', await sessionById(tx, previous.id), { previous, userId })
+  await events.emit(tx, 'session.updated', await findSession(tx, previous.id), { previous, userId })
 }
 
 /** The workspaces whose documents may be part of an answer, directly or through the history. */
@@ -162,6 +162,6 @@ async function sourceWorkspaces(
   history: HistoryMessage[],
 ): Promise<string[]> {
   const direct = await sql.listWorkspaces(db, { knowledge_base_ids: knowledgeBaseIds })
-  const ids = direct.map(({ space_id: workspace }) => workspace)
-  return [...new Set(ids.concat(history.flatMap(({ space_ids: workspaces }) => workspaces)))]
+  const ids = direct.map(({ workspace_id: workspace }) => workspace)
+  return [...new Set(ids.concat(history.flatMap(({ workspace_ids: workspaces }) => workspaces)))]
 }

@@ -10,7 +10,7 @@ import type { ContextWindow, Conversation } from './prompt.ts'
 import type { DocumentFilters } from '../search/scope.ts'
 import { endOf, type AnswerContent, type Part } from './stream-events.ts'
 
-/** What to generate. The message already exists in the database, with the status `in_progress`. */
+/** An answer to generate. Its message already exists in the database, with the status `in_progress`. */
 export interface GenerationTask {
   message: OwnedMessage
   principal: Principal

@@ -48,7 +48,7 @@ export async function openMessage(
 }
 
 /** The message with the citations that the given user may read. */
-export async function messageById(
+export async function findMessage(
   db: Db,
   id: string,
   principal: Pick<Principal, 'userId' | 'projectIds'>,
@@ -98,7 +98,7 @@ export interface HistoryMessage {
   id: string
   role: Message['role']
   content: string
-  space_ids: string[]
+  workspace_ids: string[]
 }
 
 /**

@@ -13,7 +13,7 @@ export interface ContextWindow {
   answer: number
 }
 
-/** What a message costs in addition to its content, at most. */
+/** The maximum number of tokens of a message in addition to its content. */
 const tokensPerMessage = 8
 /** The part of the free context window that sources may use. */
 const sourcesShare = 0.6

@@ -43,7 +43,7 @@ export function toSession({ owner_id: _owner, ...session }: OwnedSession): Sessi
   return session
 }
 
-export async function sessionById(db: Db, id: string): Promise<Session> {
+export async function findSession(db: Db, id: string): Promise<Session> {
   return await sql.findSession(db, { id })
 }
 
@@ -89,7 +89,7 @@ export async function listSessions(
 ): Promise<Page<Session>> {
   const { q, ...rest } = query
   const title = q === undefined ? undefined : containsPattern(q)
-  return await sql.listSessions(db, { space_id: workspaceId, title, ...rest })
+  return await sql.listSessions(db, { workspace_id: workspaceId, title, ...rest })
 }
 
 const maxTitleLength = 80

@@ -77,6 +77,6 @@ function firstIndexAfter(parts: Part[], after: number): number {
   return low
 }
 
-function toCitation({ revision: _revision, at: _at, space_id: _space, ...citation }: StoredCitation) {
+function toCitation({ revision: _revision, at: _at, workspace_id: _workspace, ...citation }: StoredCitation) {
   return { ...citation, stale: false }
 }

@@ -17,7 +17,7 @@ import { ApiError, notFound } from '../../../infra/errors.ts'
 import type { Principal, Principals } from '../../users/authentication.ts'
 import { errorOfMessage, failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
-import { messageById, openMessage, toChatResponse, toMessage, type OwnedMessage } from './messages.ts'
+import { findMessage, openMessage, toChatResponse, toMessage, type OwnedMessage } from './messages.ts'
 import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'
 
 /** The request of the client that follows an answer. */
@@ -128,7 +128,7 @@ export class AnswerStreams {
       const isFinished = state?.status !== 'in_progress'
       const hasGrown = state !== undefined && state.size !== sentSize
       const current =
-        isFinished || hasGrown ? await messageById(database, message.id, request.principal) : message
+        isFinished || hasGrown ? await findMessage(database, message.id, request.principal) : message
       if (state === undefined || current === undefined)
         return yield errorEvent(request, notFound('message', message.id), offset)
       const refusal = await access.check()
@@ -172,7 +172,7 @@ export class AnswerStreams {
   ): Promise<AnswerEvent> {
     let { message, error } = final
     if (message === null && error === null) {
-      message = (await messageById(this.#options.database, id, request.principal)) ?? null
+      message = (await findMessage(this.#options.database, id, request.principal)) ?? null
       error = message === null ? notFound('message', id) : errorOfMessage(message)
     }
     if (error !== null) return errorEvent(request, error, offset)

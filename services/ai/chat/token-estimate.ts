@@ -4,7 +4,7 @@
 // to 25 % high for documents and code, up to 25 % low for languages with many word forms, such as Finnish,
 // and up to 50 % low for random text.
 
-/** A word of up to so many letters is one token. Each further letter adds `perLetter`. */
+/** A word of up to `wordLength` letters is one token. Each further letter adds `perLetter`. */
 const wordLength = 5
 const perLetter = 0.2
 /** A longer word is an identifier, a key or random text; each further letter adds `perRandomLetter`. */

@@ -34,12 +34,12 @@ export function costOf(
 
 export async function addUsage(
   tx: SqlClient,
-  { userId, keyId }: { userId: string; keyId: string },
+  { userId, credentialId }: { userId: string; credentialId: string },
   { promptTokens, completionTokens, costMicros }: Usage,
 ): Promise<void> {
   await sql.addUsage(tx, {
     user_id: userId,
-    api_key_id: keyId,
+    api_key_id: credentialId,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     cost_micros: costMicros,

@@ -13,7 +13,7 @@ import { namesIn, quotableRange, sentencesOf, wordsIn, type Relevance, type Sent
  * now.
  */
 export type NewCitation = Omit<components['schemas']['Citation'], 'stale'> &
-  Pick<RetrievedPassage, 'space_id' | 'revision'>
+  Pick<RetrievedPassage, 'workspace_id' | 'revision'>
 
 export type Quote = Sentence & { score: number }
 
@@ -28,7 +28,7 @@ const minRelativeScore = 0.4
  */
 const duplicateThreshold = { sentence: 0.75, record: 1 }
 /**
- * The weight of matches in the heading and document name, and in the rest of the passage: a sentence need not
+ * The weight of matches in the heading and document name, and elsewhere in the passage: a sentence need not
  * repeat them.
  */
 const contextWeight = { heading: 0.5, passage: 0.2 }
@@ -92,10 +92,10 @@ function unreadHint(unread: number): string {
 
 /** A citation of a passage or of a part of it. */
 export function citationOf(
-  { document_id, file_id, chunk_id, name, page, space_id, revision }: RetrievedPassage,
+  { document_id, file_id, chunk_id, name, page, workspace_id, revision }: RetrievedPassage,
   quoted: Pick<NewCitation, 'start_index' | 'end_index' | 'quote' | 'score'>,
 ): NewCitation {
-  return { document_id, file_id, chunk_id, name, page, ...quoted, space_id, revision }
+  return { document_id, file_id, chunk_id, name, page, ...quoted, workspace_id, revision }
 }
 
 interface Candidate extends Quote {

@@ -3,10 +3,7 @@
 
 /** The scores of a word with another ending, with the same beginning, and of a misspelling. */
 const scores = { ending: 0.9, beginning: 0.8, spelling: 0.8 }
-/**
- * Only so many query terms, up to so many letters, may be misspelled, and so many words are compared with
- * them. It bounds the time of the edit distance.
- */
+/** Limits on fuzzy matching, to bound the edit distances: query terms, letters per term, comparisons. */
 const maxMisspelled = { terms: 16, letters: 24, comparisons: 100_000 }
 
 /**

@@ -21,7 +21,7 @@ export interface QueryTerm {
 const smoothingPassages = 50
 /** A word of one or two letters is usually a function word. */
 const shortWord = /^[a-z]{1,2}$/
-/** A question is in a language if at least so many of its words are stop words of the language. */
+/** How many stop words of a language a question in it must have. */
 const minStopWords = 2
 
 /** Question words that PostgreSQL's lists of stop words lack. */

@@ -11,6 +11,7 @@ import {
   unsupportedFileType,
 } from '../../../infra/errors.ts'
 import type { FormWithFile } from '../../../infra/contract/operation.ts'
+import type { Replay } from '../../../infra/contract/replay.ts'
 import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import { openFile, type StoredFile } from '../../storage/files.ts'
 import { isSupportedType } from '../parsing/detect-type.ts'
@@ -117,17 +118,17 @@ class DocumentExists extends RolledBack {
 /**
  * Stores an upload as a file and adds a document from it, in one transaction. If the knowledge base already
  * has a document with the same bytes, returns that document and stores no file. `toReply` runs inside the
- * transaction, so that an Idempotency-Key records its reply.
+ * transaction, and once per Idempotency-Key.
  */
 export async function createUploadedDocument<Reply>(
   request: KnowledgeBaseRequest & CreateFileRequest,
   services: CreateDocumentServices,
   form: DocumentForm,
   toReply: (added: AddedDocument) => Reply,
-): Promise<Reply> {
+): Promise<Reply | Replay> {
   if (!request.principal.scopes.has('storage:write'))
     throw forbidden('Uploading a document stores a file, which requires the scope storage:write.', 'scope')
-  const { db, config } = services
+  const { db, once, config } = services
   const { project_id: projectId } = await openKnowledgeBase(db, request)
   const maxBytes = Math.min(config.documentMaxBytes, config.uploadMaxBytes)
   const addCreated = async (tx: Db, created: StoredFile): Promise<Reply> => {
@@ -155,7 +156,7 @@ export async function createUploadedDocument<Reply>(
     return await createFile(services, request, upload, addCreated)
   } catch (error) {
     if (!(error instanceof DocumentExists)) throw error
-    return await db.transaction(async () => toReply({ document: error.document, created: false }))
+    return await once(async () => toReply({ document: error.document, created: false }))
   }
 }
 

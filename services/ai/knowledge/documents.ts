@@ -24,7 +24,7 @@ export interface ParsingJob {
   /** The version of the document to parse. The outcome of an older version is discarded. */
   wanted: number
   /** The project or user of the knowledge base. Workers take the jobs of all owners in turn. */
-  space_id: string
+  workspace_id: string
   /** How often parsing failed for a temporary reason. */
   tries: number
 }
@@ -152,9 +152,9 @@ async function enqueueParsing(
   documents: Queue<ParsingJob>,
   { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument,
 ): Promise<void> {
-  const spaceId = projectId ?? ownerId
+  const workspaceId = projectId ?? ownerId
   await documents.add(tx, [
-    { data: { document_id: id, wanted, space_id: spaceId, tries: 0 }, group: spaceId },
+    { data: { document_id: id, wanted, workspace_id: workspaceId, tries: 0 }, group: workspaceId },
   ])
 }
 

@@ -1,7 +1,7 @@
 // Processes one parsing job: the document becomes ready with its text and chunks, fails with a reason, or is
 // requeued. One transaction stores the outcome, emits the event and completes the job. Until then searches
 // find the previous chunks.
-import { retry } from '../../../infra/retry.ts'
+import { retry } from '../../../infra/concurrency/retry.ts'
 import { Readable } from 'node:stream'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Db } from '../../../infra/database/database.ts'
@@ -121,10 +121,11 @@ class IndexingRun {
 
   /** Does the work that needs no transaction. @returns the outcome, or null if the job is out of date. */
   async #index(): Promise<Outcome | null> {
-    const { data, retryCount } = this.#job
+    const { data, fetches } = this.#job
     const { database, onError } = this.#options
-    if (retryCount >= maxLosses) {
-      onError(new Error(`document ${data.document_id} failed: its worker was lost ${retryCount} times`))
+    const losses = fetches - 1
+    if (losses >= maxLosses) {
+      onError(new Error(`document ${data.document_id} failed: its worker was lost ${losses} times`))
       return this.#failed(unavailable)
     }
     const document = await sql.claimDocument(database, { id: data.document_id, wanted: data.wanted })
@@ -142,7 +143,7 @@ class IndexingRun {
   async #embed({ owner_id: userId }: sql.ClaimDocumentRow, texts: string[]): Promise<number[][] | null> {
     const { database, embed, tokensPerDay } = this.#options
     if (embed === null || texts.length === 0) return null
-    const account = { userId, keyId: null, tokensPerDay }
+    const account = { userId, credentialId: null, tokensPerDay }
     const tokens = estimateTokens(texts)
     if (tokensPerDay > 0 && tokens > tokensPerDay)
       throw new ParsingError(
@@ -206,7 +207,7 @@ class IndexingRun {
     const { data } = this.#job
     return async (tx) => {
       await sql.returnDocumentToQueue(tx, { id: data.document_id, wanted: data.wanted })
-      const job = { data: { ...data, tries }, group: data.space_id, startAfter }
+      const job = { data: { ...data, tries }, group: data.workspace_id, startAfter }
       await this.#options.documents.add(tx, [job])
     }
   }

@@ -9,7 +9,7 @@ import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { type Page, containsPattern } from '../../../infra/database/pagination.ts'
 import { timestampAfter } from '../../../infra/database/timestamps.ts'
-import type { Changes } from '../../../infra/changes.ts'
+import type { Changes } from '../../../infra/contract/changes.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 
@@ -116,11 +116,11 @@ export async function updateKnowledgeBase(
 /** A page of the knowledge bases of a project or user. One statement, including the total. */
 export async function listKnowledgeBases(
   db: Db,
-  spaceId: string,
+  workspaceId: string,
   query: ListQuery<'listKnowledgeBases'>,
 ): Promise<Page<KnowledgeBase>> {
   return await sql.listKnowledgeBases(db, {
-    space_id: spaceId,
+    workspace_id: workspaceId,
     ...query,
     q: query.q === undefined ? undefined : containsPattern(query.q),
   })

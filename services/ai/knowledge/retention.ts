@@ -28,7 +28,7 @@ async function requeueDocuments(
   if (jobs.length > 0)
     await documents.add(
       tx,
-      jobs.map((data) => ({ data, group: data.space_id })),
+      jobs.map((data) => ({ data, group: data.workspace_id })),
     )
   return { removed: 0, more: jobs.length === batchSize.documents }
 }

@@ -61,7 +61,7 @@ export function createDocumentWorker({
     if (jobs.length > 0) owners ??= await readOwners()
     else turns.clear()
     for (const job of jobs) {
-      const { space_id: workspace } = job.data
+      const { workspace_id: workspace } = job.data
       const end = turns.start(workspace, owners!.get(workspace) ?? workspace)
       const index = (): Promise<JobOutcome> => indexDocument({ ...options, parse }, job, loop.signal)
       loop.track(documents.run(job, index).finally(end))
@@ -71,6 +71,6 @@ export function createDocumentWorker({
 
   async function readOwners(): Promise<WorkspaceOwners> {
     const rows = await sql.listWaitingWorkspaces(database)
-    return new Map(rows.map(({ space_id, owner_id }) => [space_id, owner_id]))
+    return new Map(rows.map(({ workspace_id, owner_id }) => [workspace_id, owner_id]))
   }
 }

@@ -1,5 +1,5 @@
-// Whose documents are parsed next: owners take turns, and the workspaces of an owner take turns within the
-// owner's. A user with many projects gets no more turns than a user with one.
+// Chooses the documents that are parsed next: owners take turns, and within the turns of an owner, the
+// owner's workspaces do. A user with many projects gets no more turns than a user with one.
 import type { FetchTurn } from '../../../infra/jobs/queue.ts'
 
 /** The owner of each workspace that has queued documents. */

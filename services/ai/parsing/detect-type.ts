@@ -37,7 +37,7 @@ const typesByContentType: Record<string, DocumentType> = {
 const unsupported = /^(?:image|audio|video|font|model)\/|^application\/(?:rtf|postscript|x-|vnd\.)/
 
 /**
- * Content types, as detected from the bytes of a file, that may be readable. Only parsing can tell which ZIP
+ * Content types, as detected from the bytes of a file, that may be readable. Only parsing shows which ZIP
  * archives are DOCX, which octets are text, and which old Office documents are encrypted.
  */
 const maybeReadable =

@@ -24,8 +24,8 @@ const memoryPollMs = 50
 const maxStderr = 4096
 const shell = '/bin/sh'
 /**
- * Share of the memory limit for the V8 heap. The rest is for the program itself and for buffers outside the
- * heap.
+ * Share of the memory limit for the V8 heap. The remaining memory is for the program and for buffers outside
+ * the heap.
  */
 const heapShare = 0.6
 

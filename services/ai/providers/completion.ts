@@ -43,7 +43,7 @@ export interface CompletionRequest {
 export interface CompletionOptions {
   client: OpenAI
   model: ModelSettings
-  /** What the provider has rejected for this model; shared by all requests. */
+  /** The parameters that the provider has rejected for this model; shared by all requests. */
   quirks: KnownQuirks
   timeouts: Timeouts
   retries: number
@@ -147,8 +147,8 @@ async function streamAnswer(
   if (request.signal.aborted) throw request.signal.reason
   const { finishReason, usage } = answer
   if (finishReason === null) throw new InvalidAnswer('its answer has no end', true)
-  const rest = answer.rest()
-  if (rest !== '') onText(rest)
+  const end = answer.end()
+  if (end !== '') onText(end)
   return { finishReason, usage }
 }
 

@@ -12,7 +12,7 @@ export interface Deadlines {
   progress(): void
   /** An attempt has failed: the time-out for the first token counts again. */
   restart(): void
-  /** The answer is complete: what follows it, such as the usage, must arrive within so many milliseconds. */
+  /** The answer is complete: the data after it, such as the usage, must arrive within `milliseconds`. */
   startClosing(milliseconds: number): void
   clear(): void
 }

@@ -86,7 +86,7 @@ export function toFailure(error: unknown): ProviderFailure | null {
   return null
 }
 
-/** Only the start of a message is searched: the rest may repeat the request. */
+/** Only the start of a message is searched: later text may repeat the request. */
 const searchedLength = 200
 
 /** Whether the provider rejected a request because of this field or its value. */

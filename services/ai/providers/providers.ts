@@ -2,7 +2,7 @@
 // `extractive-1`.
 import type { components } from '../../../generated/types.ts'
 import { invalidField, unavailable } from '../../../infra/errors.ts'
-import { Lazy } from '../../../infra/lazy.ts'
+import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed } from './embedding.ts'

@@ -1,5 +1,5 @@
-// What a provider has rejected in a request that other providers accept. The quirk was read from an error
-// message, which may repeat text of a user, so it is forgotten after five minutes.
+// Parameters that a provider has rejected and other providers accept. A quirk is read from an error message,
+// which may repeat text of a user, so it is forgotten after five minutes.
 export interface Quirks {
   /** Whether the provider accepts `stream_options`. */
   acceptsUsage: boolean

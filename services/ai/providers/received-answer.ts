@@ -1,4 +1,4 @@
-// What of a streamed completion has arrived: the text, its limit, and how it ends.
+// The received part of a streamed completion: the text, its limit, and the finish reason.
 import type { EventSourceMessage } from 'eventsource-parser'
 import { APIError } from 'openai'
 import { createTextJoiner, parseChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
@@ -51,9 +51,9 @@ export class ReceivedAnswer {
     }
   }
 
-  /** What is left of the text at its end. */
-  rest(): string {
-    return this.#text.rest()
+  /** Text that was held back until the end, because its next chunk could have completed a character. */
+  end(): string {
+    return this.#text.end()
   }
 
   #add({ event, data }: EventSourceMessage): string {

@@ -36,7 +36,7 @@ export function parseChunk(value: unknown): Chunk {
  * Joins surrogate pairs that were split across chunks. Replaces lone surrogates and U+0000, which UTF-8 or
  * PostgreSQL cannot store, with U+FFFD.
  */
-export function createTextJoiner(): { add(text: string): string; rest(): string } {
+export function createTextJoiner(): { add(text: string): string; end(): string } {
   let pending = ''
   return {
     add(text) {
@@ -45,7 +45,7 @@ export function createTextJoiner(): { add(text: string): string; rest(): string 
       pending = last >= 0xd800 && last <= 0xdbff ? all.slice(-1) : ''
       return sanitize(pending === '' ? all : all.slice(0, -1))
     },
-    rest: () => sanitize(pending),
+    end: () => sanitize(pending),
   }
 }
 

@@ -1,4 +1,4 @@
-// What a search may read: the knowledge bases that the caller may read at this moment, and the documents that
+// The scope of a search: the knowledge bases that the caller may read at this moment, and the documents that
 // the filters select. The statements themselves check the access, so that a removed member finds nothing.
 import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'

@@ -17,7 +17,7 @@ export type Passage = components['schemas']['Passage']
  * A passage with the project or user of its knowledge base, and the revision and content type of its
  * document.
  */
-export type RetrievedPassage = Passage & { space_id: string; revision: number; content_type: string }
+export type RetrievedPassage = Passage & { workspace_id: string; revision: number; content_type: string }
 
 export interface PassageSearch {
   knowledgeBaseIds: string[]
@@ -87,7 +87,7 @@ async function loadPassages(
 
 /** The passage without internal fields. */
 export function toPassage({
-  space_id: _space,
+  workspace_id: _workspace,
   revision: _revision,
   content_type: _type,
   ...passage

@@ -1,7 +1,7 @@
 // Runs searches so that they leave the database to other requests: on a few connections of their own, with a
 // short statement timeout, and in turns between users.
 import type { Database, SqlPool } from '../../../infra/database/database.ts'
-import { FairSemaphore } from '../../../infra/fair-semaphore.ts'
+import { FairSemaphore } from '../../../infra/concurrency/fair-semaphore.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { searchKnowledgeBases, type PassageSearch, type SearchResult } from './search.ts'
 

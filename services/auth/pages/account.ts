@@ -2,9 +2,9 @@
 import { renderFailure } from '../../../infra/html/form.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
-import type { Identity } from '../identities.ts'
+import type { Identity } from '../oidc/identities.ts'
 import type { Passkey } from '../passkeys.ts'
-import type { Session } from '../sessions.ts'
+import type { Session } from '../sessions/sessions.ts'
 import type { Totp } from '../totp.ts'
 
 export interface Account {
@@ -96,7 +96,7 @@ interface Item {
   title: string
   details: string
   button: string
-  /** What the button does, for screen readers. */
+  /** The label of the button for screen readers. */
   label: string
 }
 

@@ -6,8 +6,8 @@ import { ApiError, unauthorized } from '../../../infra/errors.ts'
 import { html } from '../../../infra/html/html.ts'
 import { page, pageHeaders } from '../../../infra/html/layout.ts'
 import { actorOf, type Principal, type Principals } from '../../users/authentication.ts'
-import { findBrowserSession } from '../browser-session.ts'
-import { requireOwnPage } from '../cookies.ts'
+import { findBrowserSession } from '../sessions/browser-session.ts'
+import { requireOwnPage } from '../sessions/cookies.ts'
 
 export interface PageRequest {
   id: string
@@ -39,7 +39,7 @@ export async function findSession(
   { config, principals }: Pick<PageServices, 'config' | 'principals'>,
 ): Promise<Principal | null> {
   const principal = await findBrowserSession(principals, config, sent)
-  if (principal !== null) identify(principal.userId, principal.keyId)
+  if (principal !== null) identify(principal.userId, principal.credentialId)
   return principal
 }
 

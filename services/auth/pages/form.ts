@@ -3,7 +3,7 @@ import { renderFailure, renderField, renderProblems, type Field } from '../../..
 import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
 
-/** What a form shows again after an error. */
+/** The values and errors that a form shows after a refused request. */
 export interface FormState {
   values?: { email?: string; name?: string }
   /** By field. */

@@ -49,13 +49,13 @@ const tokenPages: Record<TokenKind, TokenPage> = {
   },
 }
 
-/** What a person agrees to whose identity is linked to an account. */
+/** The page on which a person consents to link an identity to an account. */
 function consentTo(provider: string): TokenPage {
   return {
     title: `Link your account of ${provider}?`,
     text:
-      `You have signed in at ${provider} for the first time here. If you link it, whoever can sign in at ` +
-      `${provider} as you can sign in to the account above.`,
+      `This is your first sign-in here with ${provider}. If you link your account of ${provider}, it can ` +
+      'sign in to the account above.',
     button: 'Link and sign in',
   }
 }

@@ -3,7 +3,7 @@
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
-import { checkoutById, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
+import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
 import { findTestCard, sandbox, slowCardDelayMs, toStoredCard } from './gateway.ts'
@@ -30,7 +30,7 @@ export type CheckoutState = {
 
 /** Throws 404 for an unknown session. */
 export async function checkoutState(db: Db, id: string): Promise<CheckoutState> {
-  const checkout = await checkoutById(db, id)
+  const checkout = await findCheckout(db, id)
   if (checkout === undefined) throw checkoutNotFound(id)
   const order = await findOrder(db, checkout.order_id)
   const recurring =
@@ -111,7 +111,7 @@ async function withLockedCheckout(
   action: (tx: Db, locked: LockedOrder, at: Date) => Promise<void>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
-    const found = await checkoutById(tx, id)
+    const found = await findCheckout(tx, id)
     if (found === undefined) throw checkoutNotFound(id)
     const locked = await lockOrder(tx, found.order_id)
     const { checkout } = locked

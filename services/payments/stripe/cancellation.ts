@@ -5,7 +5,7 @@ import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
-import { subscriptionById } from '../subscriptions.ts'
+import { findSubscription } from '../subscriptions.ts'
 import { StripeFailure, type StripeClient } from './client.ts'
 import { fetchSubscription } from './subscriptions.ts'
 import {
@@ -47,7 +47,7 @@ export async function sendCancellation(
   id: string,
   key: string,
 ): Promise<void> {
-  const row = await subscriptionById(db, id)
+  const row = await findSubscription(db, id)
   if (row === undefined || row.gateway_reference === null) return
   const { gateway_reference: reference } = row
   const cancellation = cancellationOf(row)

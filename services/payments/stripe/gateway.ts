@@ -24,13 +24,6 @@ export interface StripeGatewayOptions extends StripeClientOptions {
   onError: (error: Error) => void
 }
 
-/** Task names of older versions, whose jobs may still be in the queue. */
-const renamedTasks: Record<string, GatewayJob['task']> = {
-  return: 'refund_late_payment',
-  follow: 'sync_cancellation',
-}
-const taskOf = ({ task }: GatewayJob): GatewayJob['task'] => renamedTasks[task] ?? task
-
 export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewayOptions): RemoteGateway {
   const stripe = createStripeClient(settings)
   const refunds: RefundOptions = { stripe, onError }
@@ -75,7 +68,7 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
     },
     async perform(db, services, job, { repeated, attempt }) {
       const { id } = job
-      switch (taskOf(job)) {
+      switch (job.task) {
         case 'refund':
           return await sendRefund(refunds, db, services, id, { repeated })
         case 'refund_late_payment':
@@ -89,9 +82,8 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
       }
     },
     async giveUp(tx, services, job) {
-      const task = taskOf(job)
-      if (task === 'refund') await failUnsentRefund(tx, services, job.id)
-      if (task === 'sync_cancellation') await abandonSync(tx, job.id)
+      if (job.task === 'refund') await failUnsentRefund(tx, services, job.id)
+      if (job.task === 'sync_cancellation') await abandonSync(tx, job.id)
     },
     disconnect: stripe.close,
   }

@@ -5,7 +5,7 @@ import * as sql from '../../../generated/sql/payments.ts'
 import { findOrder, insertOrder, type OwnedOrder, type OrderLine } from '../orders.ts'
 import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
-import { setLatestOrder, subscriptionById, type OwnedSubscription } from '../subscriptions.ts'
+import { setLatestOrder, findSubscription, type OwnedSubscription } from '../subscriptions.ts'
 import { fromStripeAmount, toStripeAmount } from './amounts.ts'
 import { hasEnded, periodOf, type Invoice, type StripeSubscription } from './mapping.ts'
 import { applyStripePayment, findPaymentByReference, stripeName, type RecordedPayment } from './events.ts'
@@ -65,12 +65,12 @@ async function applyPaidInvoice(
     payment === undefined
       ? await orderOfInvoice(tx, services, before.id, invoice, at)
       : await findOrder(tx, payment.order_id)
-  const { status: previousStatus } = (await subscriptionById(tx, before.id))!
+  const { status: previousStatus } = (await findSubscription(tx, before.id))!
   const paid = await applyStripePayment(tx, services, order.id, {
     ...notificationOf(order, invoice, at),
     period: periodOf(subscription),
   })
-  return paid && previousStatus !== 'active' ? (await subscriptionById(tx, before.id))! : null
+  return paid && previousStatus !== 'active' ? (await findSubscription(tx, before.id))! : null
 }
 
 async function applyVoidInvoice(
@@ -123,7 +123,7 @@ async function orderOfInvoice(
   invoice: Invoice,
   now: Date,
 ): Promise<OwnedOrder> {
-  const subscription = (await subscriptionById(tx, id))!
+  const subscription = (await findSubscription(tx, id))!
   if (isFirst(invoice)) return await firstOrder(tx, id, invoice)
   if (subscription.status === 'canceled') return await findOrder(tx, subscription.latest_order_id)
   const { project_id: projectId, owner_id: ownerId, metadata } = subscription

@@ -5,7 +5,7 @@ import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { findPrice } from '../products-and-prices.ts'
-import { redirectUrl, checkoutById, type OwnedCheckout } from '../checkouts.ts'
+import { redirectUrl, findCheckout, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow, testClock } from '../clock.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
@@ -124,7 +124,7 @@ async function saveSession(
     await jobs.add(tx, [{ data: job, group: checkout.id, startAfter }])
     return url
   }
-  const current = (await checkoutById(tx, checkout.id))!
+  const current = (await findCheckout(tx, checkout.id))!
   // A concurrent request stored another session, or the checkout closed: expire this one, which no one has
   // seen.
   if (current.gateway_reference !== id)
@@ -175,7 +175,7 @@ async function applierFor(stripe: StripeClient, db: Db, session: Session): Promi
 
 async function applySession(tx: Db, services: PaymentServices, session: Session): Promise<void> {
   const id = session.metadata?.checkout_id
-  const checkout = id === undefined ? undefined : await checkoutById(tx, id)
+  const checkout = id === undefined ? undefined : await findCheckout(tx, id)
   // Other software may use the same Stripe account.
   if (checkout?.gateway !== stripeName || session.status === 'open') return
   if (session.status === 'expired') return await applyExpiredSession(tx, services, session, checkout)
@@ -248,7 +248,7 @@ export async function expireSession(
   { id, reference }: GatewayJob,
   key: string,
 ): Promise<void> {
-  const checkout = await checkoutById(db, id)
+  const checkout = await findCheckout(db, id)
   const session = reference ?? checkout?.gateway_reference ?? null
   if (session === null || (checkout?.status === 'complete' && checkout.gateway_reference === session)) return
   await fetchAndApply(db, services, async () => {

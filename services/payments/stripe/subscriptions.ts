@@ -8,7 +8,8 @@ import { cancelOrder, cancelSubscriptionNow, emitSubscriptionUpdated, lockOrder 
 import type { PaymentServices } from '../gateway.ts'
 import {
   setCancelAtPeriodEnd,
-  subscriptionById,
+  findSubscription,
+  lockSubscription,
   toSubscription,
   type OwnedSubscription,
 } from '../subscriptions.ts'
@@ -70,7 +71,7 @@ async function applySubscription(
   fetched: FetchedSubscription,
 ): Promise<'applied' | 'fetch again'> {
   const id = fetched.subscription.metadata.subscription_id
-  const before = id === undefined ? undefined : await subscriptionById(tx, id, { lock: true })
+  const before = id === undefined ? undefined : await lockSubscription(tx, id)
   // Other software may use the same Stripe account.
   if (before?.gateway !== stripeName) return 'applied'
   if (before.gateway_reference !== null && before.gateway_reference !== fetched.subscription.id)
@@ -144,7 +145,7 @@ async function applyCancellation(
   { at, isLatest }: { at: Date; isLatest: boolean },
 ): Promise<void> {
   const { id } = announced
-  const current = (await subscriptionById(tx, id))!
+  const current = (await findSubscription(tx, id))!
   const wasCanceled = current.status === 'canceled'
   const endedAtStripe = isLatest && hasEnded(subscription.status)
   const cancels = !wasCanceled && (endedAtStripe || (sent === null && (await isAbandoned(tx, id))))

@@ -69,11 +69,11 @@ export function createStripeWorker({
   }
 
   async function run(job: Job<GatewayJob>): Promise<JobOutcome> {
-    const { data, id, retryCount } = job
+    const { data, id, fetches } = job
     try {
       const pollAgainAt = await stripe.perform(database, services, data, {
-        repeated: retryCount > 0 || data.tries > 0,
-        attempt: `${id}:${retryCount}`,
+        repeated: fetches > 1 || data.tries > 0,
+        attempt: `${id}:${fetches}`,
       })
       // A job that polls has had its first attempt.
       const next = pollAgainAt && { data: { ...data, tries: Math.max(1, data.tries) }, at: pollAgainAt }

@@ -25,7 +25,7 @@ export interface PresignOptions {
 }
 
 export interface DeleteResult {
-  /** The keys that do not exist any more. */
+  /** The keys that no longer exist. */
   deleted: string[]
   /** The first error, or null when every key was deleted. */
   error: unknown
@@ -113,7 +113,7 @@ export interface BlobStore {
    * stop the others and is missing from `deleted`.
    */
   delete(keys: string[]): Promise<DeleteResult>
-  /** Lists all objects in pages, in no particular order. `isBlobKey` tells which of them are blobs. */
+  /** Lists all objects in pages, in no particular order. `isBlobKey` is true for the keys of blobs. */
   list(): AsyncIterable<ListedBlob[]>
   /** The bytes of the blob; null if it does not exist. Throws 503 when the store is unreachable. */
   sizeOf(key: string): Promise<number | null>

@@ -1,6 +1,6 @@
 // Writes the bytes of an unfinished upload to S3. The bytes of a request are collected in a scratch file
-// until they are a part, which is then sent. The rest at the end of the request becomes the tail, an object
-// of its own with which the next request begins, on any server.
+// until they are a part, which is then sent. The bytes that remain at the end of the request become the tail,
+// an object of its own with which the next request begins, on any server.
 //
 // Part n always has the same bytes of the file, so bytes that are sent again replace their part.
 import { createHash, randomUUID, type Hash } from 'node:crypto'

@@ -12,7 +12,7 @@ import { createDirectory, syncDirectory } from './fsync.ts'
 import type { Multipart } from './blob-store.ts'
 import type { TempFile } from './temp-files.ts'
 
-/** What helps to detect the media type of a complete upload. */
+/** Hints to detect the media type of a complete upload. */
 export interface CompleteOptions {
   /** The length of the upload in bytes. */
   length: number

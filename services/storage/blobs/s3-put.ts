@@ -1,6 +1,6 @@
 // Uploads local files to S3, in one request or as a multipart upload. A local file is complete and hashed, so
 // its length and digest are known in advance and a failed request can be retried.
-import { retry } from '../../../infra/retry.ts'
+import { retry } from '../../../infra/concurrency/retry.ts'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import {

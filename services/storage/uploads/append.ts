@@ -19,7 +19,7 @@ export interface AppendOptions {
   checksum: Checksum | null
 }
 
-/** Progress is stored every so many heartbeats, so that little has to be sent again after a crash. */
+/** Heartbeats between two saves of the progress, so that little has to be sent again after a crash. */
 const heartbeatsPerSave = 3
 
 /**

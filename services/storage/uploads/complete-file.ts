@@ -1,5 +1,5 @@
 // All bytes of an upload, hashed and ready to become a file: a partial file on disk, or a blob that S3 has
-// made of its parts.
+// assembled from its parts.
 import { BlobNotFound, PartsLost, type BlobStore, type Multipart } from '../blobs/blob-store.ts'
 import { digestOf, type Digest } from '../blobs/partial-files.ts'
 import { contentTypeOf } from '../content-type.ts'

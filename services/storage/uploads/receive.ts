@@ -2,9 +2,8 @@
 // complete upload.
 import * as sql from '../../../generated/sql/storage.ts'
 import type { FilePart } from '../../../infra/contract/operation.ts'
-import type { Database, Db, RequestOrigin } from '../../../infra/database/database.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { ApiError, conflict } from '../../../infra/errors.ts'
-import { actorOf } from '../../users/authentication.ts'
 import { PartsLost } from '../blobs/blob-store.ts'
 import type { Storage } from '../storage.ts'
 import { append } from './append.ts'
@@ -84,8 +83,6 @@ async function appendBody(
 }
 
 export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
-  /** The ids of the request. */
-  origin: Pick<RequestOrigin, 'id' | 'clientRequestId'>
   /** Whether the client can find the upload by repeating the request with its Idempotency-Key. */
   isRepeatable: boolean
 }
@@ -94,17 +91,15 @@ export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
  * Appends the body of the request that has created the upload. The upload stays without bytes when the
  * checksum does not match. After any other error it is deleted, because the client never learns its id,
  * unless the request is repeatable.
- *
- * Runs on the database itself: the Idempotency-Key of the request covers the creation only.
  */
 export async function receiveFirstBytes(
-  { database, ...services }: UploadServices & { database: Database },
+  db: Db,
+  services: UploadServices,
   request: UploadRequest,
   upload: StoredUpload,
-  { origin, isRepeatable, body, checksum }: FirstBytes,
+  { isRepeatable, body, checksum }: FirstBytes,
 ): Promise<StoredUpload> {
   const { operation, principal } = request
-  const db = database.forRequest({ ...origin, actor: actorOf(principal) })
   try {
     const uploadRequest = { operation, principal, params: { id: upload.id } }
     const received = await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })

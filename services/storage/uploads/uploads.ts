@@ -3,14 +3,14 @@
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
-import { forbidden, gone, notFound, quotaExceeded } from '../../../infra/errors.ts'
-import type { Emitter } from '../../events/emit.ts'
+import { forbidden, gone, notFound } from '../../../infra/errors.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import type { Emitter } from '../../events/emit.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { quotaFor } from '../quota.ts'
+import { quotaExceeded, quotaFor } from '../quota.ts'
 import type { Storage } from '../storage.ts'
 import type { UploadFields } from './metadata.ts'
 
@@ -61,7 +61,7 @@ export async function insertUpload(
   const { userId } = request.principal
   const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
   const quota = quotaFor(config, projectId)
-  const { used } = await sql.lockStorage(tx, { space_id: workspaceId, besides: null })
+  const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
   if (used + length > quota) throw quotaExceeded(quota)
   const id = newId('upl')
   const createdAt = timeOf(id)
@@ -129,7 +129,7 @@ export async function deleteUpload(
 ): Promise<void> {
   await deleteUploadRows(tx, [upload.id])
   await events.emit(tx, 'upload.deleted', upload, { userId: upload.user_id })
-  // What remains when this fails is removed by the retention task or by the sweep of the store.
+  // If this fails, the retention task or the sweep of the store removes the bytes.
   tx.afterCommit(async () => await deleteBytes(storage, upload).catch(() => {}))
 }
 

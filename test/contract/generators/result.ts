@@ -1,4 +1,4 @@
-// What each generated client does and reports: an upload with form fields, its download, a stream and an
+// The calls and results of each generated client: an upload with form fields, its download, a stream and an
 // error.
 export interface Result {
   uploaded: { name: string; path: string; tags: string[]; metadata: Record<string, string> }

@@ -1,5 +1,5 @@
-// What a customer's program does with the client, in Node.js and in browsers: the quickstart, an upload that
-// is interrupted and resumed with its progress, and a streamed chat.
+// A customer's program that uses the client, in Node.js and in browsers: the quickstart, an upload that is
+// interrupted and resumed with its progress, and a streamed chat.
 import { AbortError, createPlatformClient, NotFoundError } from '@platform-api/client'
 import type { ClientOptions, Member, PlatformClient, Project, Uploadable } from '@platform-api/client'
 

@@ -1,0 +1,5 @@
+-- A price.
+-- @optional
+SELECT {columns}
+FROM prices t
+WHERE t.id = :id

@@ -1,0 +1,20 @@
+-- The prices.
+-- @page
+SELECT {columns}
+FROM prices t
+WHERE true
+-- @common t.id=prc t.updated_at t.metadata
+-- @filter product_id
+t.product_id = :product_id
+-- @filter currency
+t.currency = :currency
+-- @filter active
+t.active = :active
+-- @sort created_at
+t.id
+-- @sort updated_at
+t.updated_at
+-- @sort unit_amount
+t.unit_amount
+-- @id
+t.id

@@ -1,0 +1,5 @@
+-- Updates a locked price.
+-- @one
+UPDATE prices t SET active = :active, metadata = :metadata, updated_at = :updated_at
+WHERE t.id = :id
+RETURNING {columns}

@@ -1,0 +1,5 @@
+-- A product.
+-- @optional
+SELECT {columns}
+FROM products t
+WHERE t.id = :id

@@ -1,0 +1,18 @@
+-- The products.
+-- @page
+SELECT {columns}
+FROM products t
+WHERE true
+-- @common t.id=prod t.updated_at t.metadata
+-- @filter active
+t.active = :active
+-- @filter q searches
+{filter-q}
+-- @sort created_at
+t.id
+-- @sort updated_at
+t.updated_at
+-- @sort name
+lower(t.name)
+-- @id
+t.id

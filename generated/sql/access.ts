@@ -1,0 +1,78 @@
+// Generated from prisma/sql by `npm run generate`. Do not edit.
+import { optional } from '../../infra/database/queries.ts'
+
+/**
+ * What a resource is called in messages, and the access of a user to it, for a resource of any kind with an
+ * optional project.
+ * @see prisma/sql/access/find-resource.sql
+ */
+export const findResource = optional<{ user_id: string; id: string }, FindResourceRow>(
+  'access/find-resource',
+  `SELECT 'file' AS name, f.project_id, f.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = f.project_id) AS project_status
+FROM files f WHERE f.id = $2
+UNION ALL
+SELECT 'knowledge base' AS name, k.project_id, k.owner_id,
+(SELECT your_member.ai_role FROM members your_member
+ WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = k.project_id) AS project_status
+FROM knowledge_bases k WHERE k.id = $2
+UNION ALL
+SELECT 'session' AS name, c.project_id, c.owner_id,
+(SELECT your_member.ai_role FROM members your_member
+ WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = c.project_id) AS project_status
+FROM ai_sessions c WHERE c.id = $2
+UNION ALL
+SELECT 'message' AS name, m.project_id, m.owner_id,
+(SELECT your_member.ai_role FROM members your_member
+ WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = m.project_id) AS project_status
+FROM (
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
+  WHERE m.id = $2
+) m
+UNION ALL
+SELECT 'order' AS name, o.project_id, o.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = o.project_id) AS project_status
+FROM orders o WHERE o.id = $2
+UNION ALL
+SELECT 'checkout session' AS name, h.project_id, h.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = h.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = h.project_id) AS project_status
+FROM checkouts h WHERE h.id = $2
+UNION ALL
+SELECT 'subscription' AS name, s.project_id, s.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = s.project_id) AS project_status
+FROM subscriptions s WHERE s.id = $2
+UNION ALL
+SELECT 'upload' AS name, u.project_id, u.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = u.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = u.project_id) AS project_status
+FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2`,
+  ['user_id', 'id'],
+)
+export interface FindResourceRow {
+  name: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}

@@ -1,0 +1,43 @@
+// `npm run toolkit -- changes BEFORE AFTER`: lists the changes between two OpenAPI documents, as breaking,
+// safe or documentation only, each with its rule and place.
+//   --profile FILE  a module that exports a ChangesProfile; default openapi
+//   --json          prints JSON
+//   --breaking      lists only breaking changes
+// Exit code: 0 without breaking changes, 1 with some, 2 if something cannot be read.
+import { parseArgs } from 'node:util'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
+import { changesBetween } from './located-change.ts'
+import { openapi } from './profile.ts'
+import { report, unannounced } from './report.ts'
+import { UsageError } from './usage-error.ts'
+
+answerHelp(import.meta)
+
+try {
+  const { values, positionals } = parseArgs({
+    options: {
+      profile: { type: 'string', default: 'openapi' },
+      json: { type: 'boolean', default: false },
+      breaking: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  })
+  const [before, after, ...others] = positionals
+  if (after === undefined || others.length > 0) throw new UsageError('Pass two OpenAPI documents.')
+  const profile = await loadProfile(values.profile, { openapi })
+  const changes = (await changesBetween(process.cwd(), [before, after], { profile })).filter(
+    ({ weight }) => !values.breaking || weight === 'breaking',
+  )
+  console.log(
+    values.json
+      ? JSON.stringify(changes, null, 2)
+      : report(changes, { ref: null, name: before }, values.breaking),
+  )
+  if (unannounced(changes).length > 0) process.exitCode = 1
+} catch (error) {
+  const isKnown = error instanceof UsageError || error instanceof ProfileError
+  if (!isKnown && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) throw error
+  console.error(messageOf(error))
+  process.exitCode = 2
+}

@@ -1,0 +1,12 @@
+// What changes besides OpenAPI: extensions whose changes a client notices.
+import type { Node, Report } from './change.ts'
+
+export interface ChangesProfile {
+  /** The extensions of an operation that `compareOperation` compares. Others are documentation. */
+  extensions: string[]
+  /** Reports the changes of an operation that is in both documents. */
+  compareOperation(report: Report, before: Node, after: Node): void
+}
+
+/** OpenAPI alone. */
+export const openapi: ChangesProfile = { extensions: [], compareOperation() {} }

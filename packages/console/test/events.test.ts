@@ -1,0 +1,119 @@
+// The console's pages of events and webhooks.
+import t from 'tap'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
+import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
+import {
+  deliveryNow,
+  makeEndpoint,
+  startWorkingServer,
+  triedOnce,
+} from '../../../test/support/working-server.ts'
+
+t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
+  const server = await startWorkingServer(t)
+  const browser = await launchBrowser(t)
+
+  t.test('new events appear while they happen, and an event shows what changed', async (t) => {
+    const person = await server.person()
+    const { page, complaints } = await openConsole(t, browser, server.url, '/events', { key: person.key })
+    await page.getByRole('link', { name: 'Watch new events' }).click()
+    const opened = page.waitForResponse((response) => response.url().includes('/events/stream'))
+    await page.getByLabel('Type').selectOption('project.*')
+    await opened
+    await page.getByText('Waiting for events').waitFor()
+    await assertAccessible(t, page, 'the live tail without events')
+    const { body: project } = await person.client.post('/projects', { name: 'Before' })
+    await person.client.put(`/projects/${project.id}`, { name: 'After' })
+    await page.getByRole('link', { name: 'project.updated' }).waitFor()
+    t.strictSame(
+      await page
+        .getByRole('log')
+        .getByRole('link', { name: /^project\./ })
+        .allTextContents(),
+      ['project.updated', 'project.created'],
+      'the newest first',
+    )
+    await assertAccessible(t, page, 'the live tail')
+
+    await page.getByRole('link', { name: 'project.updated' }).click()
+    const row = page.getByRole('region', { name: 'Changes' }).locator('tbody tr').first()
+    await row.waitFor()
+    t.strictSame(await row.getByRole('cell').allTextContents(), ['name', 'Before', 'After'])
+    await assertAccessible(t, page, 'an event')
+    await page.getByRole('heading', { name: 'Object' }).getByRole('link').click()
+    await page.getByRole('heading', { name: 'After', level: 1 }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('the live tail goes on after the network was cut, without a loss', async (t) => {
+    const person = await server.person()
+    const { page } = await openConsole(t, browser, server.url, '/events?live=1', { key: person.key })
+    await page.getByText('Waiting for events').waitFor()
+    await person.client.post('/projects', { name: 'One' }).then(({ status }) => t.equal(status, 201))
+    await page.getByRole('link', { name: 'project.created' }).waitFor()
+    await page.context().setOffline(true)
+    await person.client.post('/projects', { name: 'Two' })
+    await page.context().setOffline(false)
+    await page.getByRole('link', { name: 'project.created' }).nth(1).waitFor({ timeout: 90_000 })
+    t.equal(await page.getByRole('link', { name: 'project.created' }).count(), 2)
+  })
+
+  t.test('a webhook that fails is looked into and delivered again', async (t) => {
+    const person = await server.person()
+    const endpoint = await makeEndpoint(t, person, {
+      event_types: ['profile.updated'],
+      answer: { status: 500, body: '<b>no table</b>' },
+    })
+    const delivery = await triedOnce(person, endpoint)
+    const path = `/webhooks/endpoints/${endpoint.id}`
+    const { page, complaints } = await openConsole(t, browser, server.url, path, { key: person.key })
+    await page.getByRole('link', { name: 'webhook_endpoint.tested' }).click()
+    await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+    const main = page.locator('main')
+    t.match(await main.textContent(), 'The endpoint answered 500.')
+    t.match(await main.textContent(), '<b>no table</b>', 'what the endpoint answers is text')
+    t.match(await main.textContent(), 'webhook-signature: v1')
+    await assertAccessible(t, page, 'a delivery')
+
+    endpoint.receiver.answer = {}
+    await page.getByRole('button', { name: 'Redeliver' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Redeliver' }).click()
+    await page.locator('dd .state.good', { hasText: 'succeeded' }).waitFor()
+    t.ok(endpoint.receiver.received.length >= 2)
+    t.equal((await deliveryNow(person, delivery.id)).status, 'succeeded')
+
+    await page.goBack()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.locator('select[name=enabled]').selectOption('No')
+    await page.getByRole('dialog').getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('button', { name: 'Send a test event' }).waitFor({ state: 'detached' })
+    t.equal(await page.getByRole('button', { name: 'Resend failed deliveries' }).count(), 0)
+    t.strictSame(complaints, [])
+  })
+
+  t.test('a new secret of an endpoint is shown once and signs', async (t) => {
+    const person = await server.person()
+    const endpoint = await makeEndpoint(t, person, { event_types: ['profile.updated'] })
+    const path = `/webhooks/endpoints/${endpoint.id}`
+    const { page } = await openConsole(t, browser, server.url, path, { key: person.key })
+    await page.getByRole('button', { name: 'Rotate secret' }).click()
+    await page.getByLabel('Overlap seconds').fill('0')
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click()
+    endpoint.receiver.secret = (await page.locator('.secret').textContent())!
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('button', { name: 'Send a test event' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Send a test event' }).click()
+    await page.locator('tbody .state.good').waitFor()
+    t.equal(endpoint.receiver.received.at(-1)!.verified, true)
+    t.notMatch(await page.locator('main').textContent(), endpoint.receiver.secret)
+  })
+
+  t.test("another person's delivery is not shown", async (t) => {
+    const endpoint = await makeEndpoint(t, await server.person(), { event_types: ['profile.updated'] })
+    t.equal(endpoint.id.startsWith('whe_'), true)
+    const other = await server.person()
+    const path = `/webhooks/endpoints/${endpoint.id}`
+    const { page } = await openConsole(t, browser, server.url, path, { key: other.key })
+    t.match(await page.getByRole('alert').textContent(), /FORBIDDEN|NOT_FOUND/)
+  })
+})

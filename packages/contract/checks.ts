@@ -1,0 +1,122 @@
+// The checks of every response: a declared status that is no server error, and the declared media type,
+// body and header fields.
+import { isJson, responseFor, type Json, type Response } from '@platform-api/openapi/document.ts'
+import type { AnswerRules } from './profile.ts'
+import type { Answer } from './sender.ts'
+import { describe, type Validation } from './validation.ts'
+
+/** A violation of the contract. `check` names its kind, such as `undeclared-status`. */
+export interface Problem {
+  check: string
+  expected: string
+  actual: string
+}
+
+export function problemsOf(answer: Answer, validation: Validation, rules: AnswerRules): Problem[] {
+  const { operation, status } = answer
+  if (status >= 500 && status !== 503)
+    return [{ check: 'server-error', expected: 'no server error', actual: `${status} ${excerpt(answer)}` }]
+  const declared = responseFor(operation, status)
+  // The refusal of a method that the path does not have belongs to no operation.
+  if (answer.method !== operation.method && (status === 405 || (status === 404 && declared === undefined)))
+    return []
+  if (declared === undefined && rules.isImplied(operation, status)) return []
+  if (declared === undefined)
+    return [
+      {
+        check: 'undeclared-status',
+        expected: `one of ${[...operation.responses.keys(), ...operation.otherResponses.keys()].join(', ')}`,
+        actual: `${status} ${excerpt(answer)}`,
+      },
+    ]
+  return [
+    ...bodyProblems(answer, declared, validation),
+    ...headerProblems(answer, declared, validation, rules),
+    ...errorProblems(answer),
+  ]
+}
+
+function bodyProblems(answer: Answer, { media }: Response, validation: Validation): Problem[] {
+  const { operation, status, text, body } = answer
+  const type = answer.headers.get('content-type')?.split(';')[0].trim().toLowerCase() ?? null
+  if (media.length === 0)
+    return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, actual: excerpt(answer) }]
+  const found = type === null ? undefined : media.find((each) => covers(each.type, type))
+  if (found === undefined)
+    return [
+      { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
+    ]
+  if (!isJson(type!)) return []
+  if (body === undefined) return [{ check: 'media-type', expected: 'JSON', actual: excerpt(answer) }]
+  const [problem] = validation.answered(found.pointer, body)
+  return problem === undefined
+    ? []
+    : [
+        {
+          check: problem.keyword === 'additionalProperties' ? 'leak' : 'body',
+          expected: `a body that matches the schema of ${operation.id} ${status}`,
+          actual: `${describe(problem)} in ${excerpt(answer)}`,
+        },
+      ]
+}
+
+/** Whether the declared media type, which may be a range such as `image/*`, includes the type. */
+function covers(declared: string, type: string): boolean {
+  const name = declared.split(';')[0].trim().toLowerCase()
+  return name === type || name === '*/*' || (name.endsWith('/*') && type.startsWith(name.slice(0, -1)))
+}
+
+function headerProblems(
+  { status, headers }: Answer,
+  declared: Response,
+  validation: Validation,
+  rules: AnswerRules,
+): Problem[] {
+  return declared.headers.flatMap(({ name, required, schema, pointer }) => {
+    // OpenAPI says to ignore a declaration of it.
+    if (name.toLowerCase() === 'content-type') return []
+    const value = headers.get(name)
+    if (value === null)
+      return required || rules.needsHeader(name, status)
+        ? [{ check: 'header', expected: `${name} with ${status}`, actual: 'none' }]
+        : []
+    const typed = typedValue(schema, value)
+    const [problem] = validation.answered(pointer, typed)
+    return problem === undefined
+      ? []
+      : [
+          {
+            check: 'header',
+            expected: `${name} to match its schema`,
+            actual: `${value}: ${describe(problem)}`,
+          },
+        ]
+  })
+}
+
+/** The text of a header field as a value of the schema's type. */
+function typedValue({ type }: Json, text: string): Json {
+  const types = [type].flat()
+  if ((types.includes('integer') || types.includes('number')) && text.trim() !== '') return Number(text)
+  if (types.includes('boolean') && /^(true|false)$/.test(text)) return text === 'true'
+  if (types.includes('array')) return text.split(',').map((item) => item.trim())
+  return text
+}
+
+/** The request id in an error's body and the one in the X-Request-ID header must be the same. */
+function errorProblems({ status, headers, body }: Answer): Problem[] {
+  const named: Json = body?.error?.details?.request_id
+  if (status < 400 || named === undefined || named === headers.get('x-request-id')) return []
+  return [
+    {
+      check: 'request-id',
+      expected: `X-Request-ID to be the request_id of the error: ${named}`,
+      actual: String(headers.get('x-request-id')),
+    },
+  ]
+}
+
+export function excerpt({ text }: { text: string }, maxLength = 300): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return line === '' ? 'with no body' : line.length > maxLength ? `${line.slice(0, maxLength)}…` : line
+}

@@ -1,0 +1,176 @@
+// `npm run contract -- --url URL --key KEY`: runs the contract tests against any running server, a deployed
+// one included. Requests are generated from the OpenAPI document, and every response is checked.
+import { randomInt } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { UsageError } from './accounts.ts'
+import { createProgress } from './progress.ts'
+import { reportAsHtml } from './html.ts'
+import { reportAsJUnit } from './junit.ts'
+import { reportAsText } from './text.ts'
+import { ServerUnreachable } from './sender.ts'
+import { runContract, type Outcome } from './run-all.ts'
+import { operationsOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
+import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
+import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
+import { serverPath } from '@platform-api/openapi/servers.ts'
+import { openapi } from './profile.ts'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+
+const usage = `npm run contract -- --url URL --key KEY [options]
+
+  --url URL          the server's base URL, without the path that the document's servers have
+  --key KEY          an API key; default $CONTRACT_KEY. If the profile says how, and the key may
+                     create users, the run creates its own and changes no existing account
+  --second-key KEY   an API key of another user, for the tenant isolation checks
+  --spec FILE        the OpenAPI document, JSON or YAML; default: the server's /openapi.json
+  --profile FILE     a module that exports a ContractProfile; default openapi, for any API
+  --seed N           repeats the requests of an earlier run
+  --runs N           generated valid requests per operation; default 10
+  --operation ID     only this operation; may be repeated
+  --path TEXT        only operations whose path starts with this text
+  --tag TAG          only operations with this tag; may be repeated
+  --read-only        sends only GET and OPTIONS requests
+  --time S           starts no new check after this many seconds; default 1800
+  --junit FILE       writes a JUnit report
+  --html FILE        writes an HTML report with every operation and status
+  --help
+
+Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start or failed, or it
+found nothing but did not check everything. After Ctrl-C the run ends with a report.`
+
+answerHelp(import.meta, usage)
+function parseOptions(args: string[]) {
+  return parseArgs({
+    args,
+    options: {
+      url: { type: 'string' },
+      key: { type: 'string' },
+      'second-key': { type: 'string' },
+      spec: { type: 'string' },
+      profile: { type: 'string', default: 'openapi' },
+      seed: { type: 'string' },
+      runs: { type: 'string', default: '10' },
+      operation: { type: 'string', multiple: true },
+      path: { type: 'string' },
+      tag: { type: 'string', multiple: true },
+      'read-only': { type: 'boolean', default: false },
+      time: { type: 'string', default: '1800' },
+      junit: { type: 'string' },
+      html: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  }).values
+}
+
+type Options = ReturnType<typeof parseOptions>
+
+/** Throws UsageError if the document cannot be read. */
+async function readDocument({ spec, url }: Options): Promise<Json> {
+  try {
+    if (spec !== undefined) return await readOpenapi(resolve(spec))
+    const response = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(30_000) })
+    if (response.status !== 200)
+      throw new UsageError(
+        `${url}/openapi.json returned ${response.status}. Pass the OpenAPI document with --spec FILE.`,
+      )
+    return asOpenapi31(await response.json())
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    const { cause, message } = error as Error
+    throw new UsageError(
+      `Cannot read the OpenAPI document from ${spec ?? `${url}/openapi.json`}: ` +
+        ((cause as Error | undefined)?.message || message),
+    )
+  }
+}
+
+function operationFilter(
+  { operation, path, tag }: Options,
+  operations: Operation[],
+  prefix: string,
+): (operation: Operation) => boolean {
+  for (const id of operation ?? [])
+    if (!operations.some((each) => each.id === id)) throw new UsageError(`Unknown operation: ${id}.`)
+  for (const name of tag ?? [])
+    if (!operations.some((each) => each.tag === name)) throw new UsageError(`Unknown tag: ${name}.`)
+  const isBelow = (each: Operation): boolean =>
+    path === undefined || each.path.startsWith(path) || each.path.startsWith(`${prefix}${path}`)
+  if (!operations.some(isBelow)) throw new UsageError(`No path of the contract starts with ${path}.`)
+  return (each) =>
+    (operation === undefined || operation.includes(each.id)) &&
+    (tag === undefined || tag.includes(each.tag)) &&
+    isBelow(each)
+}
+
+function numberOf(name: string, text: string | undefined, minimum: number): number {
+  const number = Number(text)
+  if (text === undefined || !Number.isInteger(number) || number < minimum)
+    throw new UsageError(`--${name} must be an integer of at least ${minimum}, not ${text}.`)
+  return number
+}
+
+async function main(): Promise<number> {
+  const options = parseOptions(process.argv.slice(2))
+  if (options.help) {
+    console.log(usage)
+    return 0
+  }
+  const profile = await loadProfile(options.profile, { openapi })
+  const key = options.key ?? process.env.CONTRACT_KEY ?? null
+  if (options.url === undefined || (key === null && profile.accounts !== null))
+    throw new UsageError('--url and --key are required. See --help.')
+  if (!/^https?:\/\//.test(options.url) || URL.parse(options.url) === null)
+    throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
+  const url = options.url.replace(/\/+$/, '')
+  const document = profile.prepare(await readDocument({ ...options, url }))
+  const operations = operationsOf(document)
+  if (key === null && operations.some(({ scopes }) => scopes !== null))
+    throw new UsageError('The contract has operations that need a key. Pass one with --key.')
+  const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
+  const progress = createProgress(process.stderr)
+  const interrupted = new AbortController()
+  // The second signal ends the process.
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interrupted.abort())
+  const outcome = await runContract({
+    profile,
+    document,
+    base: url,
+    key,
+    secondKey: options['second-key'] ?? null,
+    seed,
+    runs: numberOf('runs', options.runs, 1),
+    readOnly: options['read-only'],
+    time: numberOf('time', options.time, 1) * 1000,
+    selected: operationFilter(options, operations, serverPath(document.servers)),
+    signal: interrupted.signal,
+    onProgress: progress.show,
+  }).finally(() => progress.end())
+  report(outcome, url, options)
+  return outcome.findings.all.length > 0 ? 1 : outcome.unfinished.length > 0 ? 2 : 0
+}
+
+function report(outcome: Outcome, url: string, { junit, html, ...options }: Options): void {
+  console.log(reportAsText(outcome, url, options))
+  for (const [file, text] of [
+    [junit, () => reportAsJUnit(outcome)],
+    [html, () => reportAsHtml(outcome, url)],
+  ] as const)
+    if (file !== undefined) writeFileSync(resolve(file), text())
+}
+
+if (import.meta.main) {
+  try {
+    process.exitCode = await main()
+  } catch (error) {
+    const known =
+      error instanceof UsageError ||
+      error instanceof ServerUnreachable ||
+      error instanceof ProfileError ||
+      (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
+      'syscall' in (error as object)
+    console.error(known ? messageOf(error) : error)
+    process.exitCode = 2
+  }
+}

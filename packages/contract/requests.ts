@@ -1,0 +1,400 @@
+// Generates valid requests: values for the parameters and the body, and resources for the path.
+import fc from 'fast-check'
+import { flattened } from '@platform-api/openapi/query-objects.ts'
+import {
+  idIn,
+  isJson,
+  kindOf,
+  ownId,
+  pathNames,
+  responseFor,
+  schemaOf,
+  type Json,
+  type Operation,
+} from '@platform-api/openapi/document.ts'
+import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
+import { idKey } from '@platform-api/openapi/resource-ids.ts'
+import { maySucceed, type Run } from './run-context.ts'
+import type { Answer, RequestParts } from './sender.ts'
+import { matchingPattern, valuesOf } from './values.ts'
+import { idKinds, type KnownResource } from './resource-pool.ts'
+
+/** Query, header fields and body. `minimal`: only what is required. */
+export function requestParts(
+  run: Run,
+  operation: Operation,
+  { minimal = false, type }: { minimal?: boolean; type?: string } = {},
+): fc.Arbitrary<Omit<RequestParts, 'path'>> {
+  const { document, pool } = run
+  const values = (where: 'query' | 'header'): fc.Arbitrary<Record<string, string>> => {
+    const own = operation.parameters.filter(
+      (each) =>
+        each.in === where &&
+        !opaqueParameters.has(each.name) &&
+        !(
+          where === 'header' &&
+          (semanticHeaders.has(each.name.toLowerCase()) || digestHeaders.has(each.name.toLowerCase()))
+        ),
+    )
+    const taken = own
+      .filter(({ required }) => required || !minimal)
+      .map(({ name, schema }): [string, fc.Arbitrary<Json> | null] => [
+        name,
+        headerValues[name.toLowerCase()] ??
+          (where === 'header' && isFreeText(schema)
+            ? matchingPattern('^[a-z0-9]{1,20}$')
+            : valuesOf(document, schema, pool)),
+      ])
+      .filter((each): each is [string, fc.Arbitrary<Json>] => each[1] !== null)
+    // The protocol version is always sent.
+    const always = own
+      .filter(({ required, name }) => required || name.toLowerCase() === 'tus-resumable')
+      .map(({ name }) => name)
+    const known = new Map([
+      ...taken,
+      ...always
+        .filter((name) => headerValues[name.toLowerCase()] !== undefined)
+        .map((name): [string, fc.Arbitrary<Json>] => [name, headerValues[name.toLowerCase()]]),
+    ])
+    return fc
+      .record(Object.fromEntries(known), {
+        requiredKeys: always.filter((name) => known.has(name)),
+        noNullPrototype: true,
+      })
+      .map((record) => {
+        const sent = Object.entries(record).map(([name, value]) => ({
+          isOptional: !always.includes(name),
+          fields: sentAs(name, value),
+        }))
+        return shortened(sent, run.options.profile.requests.maxParameters)
+      })
+  }
+  return fc
+    .record(
+      { query: values('query'), headers: values('header'), body: bodies(run, operation, minimal, type) },
+      { noNullPrototype: true },
+    )
+    .map(({ query, headers, body }) => ({ query, headers, ...body }))
+}
+
+/** An array is sent with its first value only, an object with one parameter for each key, and null not. */
+function sentAs(name: string, value: Json): Array<[string, string]> {
+  if (value === null) return []
+  return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
+}
+
+/** Long values are cut, and optional parameters left out, where they do not fit in so many characters. */
+function shortened(
+  parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
+  maxLength: number,
+): Record<string, string> {
+  const sent: Record<string, string> = {}
+  let length = 0
+  for (const { isOptional, fields } of parameters) {
+    const cut = fields.map(([name, text]): [string, string] => [
+      name,
+      encodeURIComponent(text).length <= maxLength / 6 ? text : [...text].slice(0, 80).join(''),
+    ])
+    const added = encodeURIComponent(cut.flat().join('')).length
+    if (isOptional && length + added > maxLength) continue
+    length += added
+    for (const [name, text] of cut) sent[name] = text
+  }
+  return sent
+}
+
+/** Free text in a header field is limited to ASCII. */
+function isFreeText({ type, pattern, enum: values, format }: Json): boolean {
+  return (
+    [type].flat().includes('string') && pattern === undefined && values === undefined && format === undefined
+  )
+}
+
+function bodies(
+  run: Run,
+  operation: Operation,
+  minimal: boolean,
+  selected?: string,
+): fc.Arbitrary<{ body?: Json; type?: string }> {
+  if (operation.body === null || (minimal && !operation.body.required)) return fc.constant({})
+  const media = operation.body.media.filter(
+    ({ type, schema }) => (selected === undefined || type === selected) && canEncode(type, schema),
+  )
+  if (media.length === 0) return fc.constant({})
+  return fc.oneof(
+    ...media.map(({ type, schema, pointer }) => {
+      const value = valuesOf(run.document, schema, run.pool)
+      if (value === null) return fc.constant({})
+      const isValid = (each: Json): boolean => run.validation.asked(pointer, each).length === 0
+      const matched =
+        schema.format === 'binary' ||
+        containsBytes(run.document, schema) ||
+        isRarelyValid(schema, value, isValid)
+          ? value
+          : value.filter(isValid)
+      if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
+      // Optional properties often cause an early error; minimal bodies reach the rest of the handler.
+      const mixed = fc.oneof(
+        { arbitrary: matched, weight: 3 },
+        { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
+        ...run.options.profile.requests
+          .examples(schema)
+          .map((example) => ({ arbitrary: fc.constant(example), weight: 1 })),
+      )
+      return mixed.map((body) => ({ body, type }))
+    }),
+  )
+}
+
+const rarelyValid = new WeakMap<object, boolean>()
+
+/** Whether a search for a valid value might not end, because the schema has constraints that none meets. */
+function isRarelyValid(
+  schema: object,
+  values: fc.Arbitrary<Json>,
+  isValid: (value: Json) => boolean,
+): boolean {
+  if (!rarelyValid.has(schema))
+    rarelyValid.set(schema, !fc.sample(values, { numRuns: 20, seed: 1 }).some(isValid))
+  return rarelyValid.get(schema)!
+}
+
+/** Whether values of the schema can be sent as this media type. */
+export function canEncode(type: string, { format, type: types }: Json): boolean {
+  return (
+    isJson(type) ||
+    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(type) ||
+    format === 'binary' ||
+    (type.startsWith('text/') && [types].flat().includes('string'))
+  )
+}
+
+/** Only the required properties, including those that a `oneOf` or `anyOf` requires. */
+function minimalBody({ required = [], oneOf, anyOf, properties = {} }: Json, value: Json): Json {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes))
+    return value
+  const needed = new Set([
+    ...required,
+    ...(oneOf ?? anyOf ?? []).flatMap((choice: Json) => choice.required ?? []),
+  ])
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => needed.has(name))
+      .map(([name, item]) => [
+        name,
+        Array.isArray(item) ? item.slice(0, Math.max(1, properties[name]?.minItems ?? 1)) : item,
+      ]),
+  )
+}
+
+function containsBytes(document: Json, schema: Json): boolean {
+  return Object.values<Json>(schema.properties ?? {}).some(
+    (property) => schemaOf(document, property).format === 'binary',
+  )
+}
+
+/** One generated value. The same seed and course of a run give the same value. */
+export function sample<Value>(run: Run, arbitrary: fc.Arbitrary<Value>): Value {
+  return fc.sample(arbitrary, { numRuns: 1, seed: run.nextSeed() })[0]
+}
+
+/**
+ * Values for the operation's path parameters. `fresh` creates a new resource; otherwise the run's own
+ * resources are used, and for a GET any known resource. null if there is none.
+ */
+export async function pathParameters(
+  run: Run,
+  operation: Operation,
+  { fresh = false, making = [] }: { fresh?: boolean; making?: string[] } = {},
+): Promise<Record<string, string> | null> {
+  const names = pathNames(operation.path)
+  if (names.length === 0) return {}
+  const kinds = idKinds(operation)
+  const last = names.findLast((name) => kinds[name] !== undefined)
+  const linkedPaths = run.pool.linkedPaths(operation)
+  const plainNames = names.filter((name) => kinds[name] === undefined)
+  const mustBeLinked = run.options.profile.requests.linkedPaths
+  if (plainNames.length > 0 && mustBeLinked) return linkedPaths.length === 0 ? null : linkedPaths[0]
+  const plainValues = Object.fromEntries(
+    plainNames.map((name) => [name, plainParameter(run, operation, name)]),
+  )
+  if (last === undefined) return linkedPaths[0] ?? plainValues
+  const reads = operation.method === 'GET'
+  const parents = Object.values(kinds).filter((kind) => kind !== kinds[last])
+  const { schema = {} } = operation.parameters.find((each) => each.in === 'path' && each.name === last) ?? {}
+  const isPlaced = (known: KnownResource): boolean =>
+    parents.every((kind) => known.parents[kind] !== undefined)
+  // Another operation may take fewer ids than the one that returned it.
+  const fits = (known: KnownResource): boolean =>
+    isPlaced(known) && run.validation.parameter(schema)(known.id).length === 0
+  const known = run.pool.list(kinds[last], !reads)
+  let found = fresh ? undefined : known.find(fits)
+  if (found === undefined && !run.options.readOnly && (fresh || !known.some(isPlaced)))
+    found = (await make(run, kinds[last], making)) ?? undefined
+  found = found !== undefined && fits(found) ? found : run.pool.list(kinds[last], !reads).find(fits)
+  if (found === undefined)
+    return mustBeLinked
+      ? null
+      : Object.fromEntries(names.map((name) => [name, plainParameter(run, operation, name)]))
+  return Object.fromEntries(
+    names.map((name) => [
+      name,
+      found.parents[`{${name}}`] ??
+        plainValues[name] ??
+        (kinds[name] === found.kind ? found.id : found.parents[kinds[name]]),
+    ]),
+  )
+}
+
+/** A value for a path parameter that is no id: an example of the contract, or a generated value. */
+function plainParameter(run: Run, operation: Operation, name: string): string {
+  const parameter = operation.parameters.find((each) => each.in === 'path' && each.name === name)
+  const { schema = {}, examples = [] } = parameter ?? {}
+  const [example] = [...examples, schema.example, ...(schema.examples ?? [])].filter(
+    (value) => value !== undefined,
+  )
+  if (example !== undefined) return String(example)
+  const { [idKey]: _kind, ...plain } = schema
+  const values = valuesOf(run.document, plain, run.pool)
+  const value = values === null ? '' : String(sample(run, values))
+  return /^[\w .~-]+$/.test(value) && !/^\.+$/.test(value) ? value : 'none'
+}
+
+/** The POST operations that return a new resource of the kind, the most specific ones first. */
+export function createOperations(run: Run, kind: string): Operation[] {
+  const made = run.operations.filter(
+    (operation) =>
+      operation.method === 'POST' &&
+      maySucceed(run, operation) &&
+      !Object.values(idKinds(operation)).includes(kind) &&
+      [...operation.responses].some(
+        ([status, { media }]) =>
+          status < 300 && media.some(({ schema }) => ownId(run.document, schema)?.kind === kind),
+      ),
+  )
+  const reads = run.operations.find(
+    ({ method, path }) =>
+      method === 'GET' &&
+      new RegExp(`^(.*)/\\{[^}]+\\}$`).test(path) &&
+      kindOf(
+        run.operations.find((each) => each.path === path)?.parameters.findLast((each) => each.in === 'path')
+          ?.schema,
+      ) === kind,
+  )
+  return made.toSorted(
+    (a, b) =>
+      Number(reads?.path.startsWith(`${b.path}/{`) ?? false) -
+        Number(reads?.path.startsWith(`${a.path}/{`) ?? false) ||
+      Number(b.responses.has(201)) - Number(a.responses.has(201)),
+  )
+}
+
+/** A resource may need another one, which needs another one, and so on, so often. */
+const maxMaking = 5
+/** A resource that could not be created so often is not tried again. */
+const maxFailures = 3
+const failures = new WeakMap<Run, Map<string, number>>()
+
+/**
+ * Creates a resource and everything it needs. null if no attempt succeeds.
+ * @param making the kinds that are being created and need it, the outermost first.
+ */
+export async function make(run: Run, kind: string, making: string[] = []): Promise<KnownResource | null> {
+  const failed = failures.get(run) ?? new Map<string, number>()
+  failures.set(run, failed)
+  const count = failed.get(kind) ?? 0
+  // A resource that needs one of its own kind would double the attempts at each level.
+  if (making.includes(kind) || making.length >= maxMaking || count >= maxFailures) return null
+  const made = await createWith(run, kind, {}, making)
+  if (made === null) failed.set(kind, count + 1)
+  return made === null ? null : (run.pool.list(kind, true).find(({ id }) => id === made.id) ?? null)
+}
+
+/** Creates a resource with the given parts of the request; returns the operation and its response. */
+export async function createWith(
+  run: Run,
+  kind: string,
+  given: { body?: Json; path?: Record<string, string>; part?: string; headers?: Record<string, string> },
+  making: string[] = [],
+): Promise<{ answer: Answer; operation: Operation; id: string } | null> {
+  const inside = [...making, kind]
+  for (const operation of createOperations(run, kind)) {
+    let last = 0
+    for (let attempt = 0; attempt < 8; attempt++) {
+      const missing = last >= 400
+      await createDependencies(run, operation, missing && attempt < 5, inside)
+      const path =
+        given.path ??
+        (await pathParameters(run, operation, {
+          making: inside,
+          fresh: missing && attempt > 3 && making.length < 2,
+        }))
+      if (path === null) break
+      const parts = sample(run, requestParts(run, operation, { minimal: attempt % 2 === 1 }))
+      const body =
+        parts.body !== undefined && given.body !== undefined ? { ...parts.body, ...given.body } : parts.body
+      const answer = await run.call(given.part ?? 'setup', operation, {
+        ...parts,
+        body,
+        path,
+        headers: { ...parts.headers, ...given.headers },
+      })
+      last = answer.status
+      const schema = responseFor(operation, answer.status)?.media[0]?.schema
+      const id = idIn(run.document, schema, answer.body)
+      if (answer.status < 300 && id !== null && ownId(run.document, schema)?.kind === kind)
+        return { answer, operation, id }
+    }
+  }
+  return null
+}
+
+/** The run creates at most this many resources of a kind to reference them. */
+const maxReferenced = 30
+
+/** Creates the resources that the body references if there are none; with `always`, new ones in any case. */
+export async function createDependencies(
+  run: Run,
+  operation: Operation,
+  always: boolean,
+  making: string[] = [],
+): Promise<void> {
+  for (const kind of bodyKinds(run, operation))
+    if (
+      createOperations(run, kind).length > 0 &&
+      ((always && run.pool.list(kind, true).length < maxReferenced) || run.pool.ids(kind).length === 0)
+    )
+      await make(run, kind, making)
+}
+
+/** The kinds of ids in the operation's body, including nested objects and lists. */
+function bodyKinds(run: Run, operation: Operation): string[] {
+  const kinds = new Set<string>()
+  const look = (node: Json, depth: number): void => {
+    const schema = schemaOf(run.document, node)
+    const kind = kindOf(schema)
+    if (kind !== null) kinds.add(kind)
+    if (depth > 3) return
+    for (const property of Object.values<Json>(schema.properties ?? {})) look(property, depth + 1)
+    if (schema.items !== undefined) look(schema.items, depth + 1)
+  }
+  for (const { schema } of operation.body?.media ?? []) look(schema, 0)
+  return [...kinds]
+}
+
+/** Well-formed path parameters of a resource that does not exist. */
+export function unknownPath(run: Run, operation: Operation): Record<string, string> {
+  return Object.fromEntries(
+    operation.parameters
+      .filter((each) => each.in === 'path')
+      .map(({ name, schema }) => [name, unknownValue(run, schema)]),
+  )
+}
+
+function unknownValue(run: Run, schema: Json): string {
+  if (schema.pattern !== undefined) return sample(run, matchingPattern(schema.pattern))
+  if (schema.format === 'uuid') return sample(run, fc.uuid({ version: 4 }))
+  if ([schema.type].flat().includes('integer'))
+    return String(Math.min(schema.maximum ?? 2 ** 31 - 2, 2 ** 31 - 2))
+  return String(schema.enum?.[0] ?? 'none')
+}

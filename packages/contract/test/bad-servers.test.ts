@@ -1,0 +1,215 @@
+// `npm run contract` against servers whose answers have a wrong shape, that cut connections, or that are too
+// slow for the time of the run: every finding is reported, and such a run is never green.
+import type { ChildProcess } from 'node:child_process'
+import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { readFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { runContractCommand, startContractCommand } from '../../../test/support/contract-command.ts'
+import { startServer } from '../../../test/support/server.ts'
+
+type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean
+
+/** Forwards requests, except those that `answer` has answered, and the header fields that `keeps` keeps. */
+async function startProxy(
+  t: Test,
+  target: string,
+  answer: Answerer,
+  keeps: (header: string) => boolean = () => true,
+): Promise<string> {
+  const server = createServer((request, response) => {
+    if (answer(request, response)) return
+    const { method, url, headers } = request
+    const forwarded = httpRequest(`${target}${url}`, { method, headers }, (answered) => {
+      const kept = answered.rawHeaders.filter((_, i, all) => keeps(all[i - (i % 2)]))
+      response.writeHead(answered.statusCode!, kept)
+      answered.pipe(response)
+    })
+    forwarded.on('error', () => response.destroy())
+    request.pipe(forwarded)
+  })
+  // A slow machine may need longer than the default of 5 s for the next request of a connection.
+  server.keepAliveTimeout = 60_000
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const isList = ({ method, url }: IncomingMessage): boolean =>
+  method === 'GET' && /^\/v1\/projects(\?|$)/.test(url!)
+const isCreate = ({ method, url }: IncomingMessage): boolean => method === 'POST' && url === '/v1/projects'
+
+const operations = ['listProjects', 'createProject', 'getProject'].flatMap((id) => ['--operation', id])
+
+t.test('no shape of an answer ends the run', async (t) => {
+  const { url, key } = await startServer(t)
+  const texts: Array<[string, string]> = [
+    ['null', 'application/json'],
+    ['"text"', 'application/json'],
+    ['[]', 'application/json'],
+    ['{}', 'application/json'],
+    ['{"data": null, "pagination": null}', 'application/json'],
+    ['{"data": [null, 1, {}], "pagination": {"total": "many"}}', 'application/json'],
+    ['{"data": [', 'application/json'],
+    ['<html>', 'text/html'],
+    ['', 'application/json'],
+  ]
+  for (const [text, type] of texts)
+    for (const [operation, isTarget, status] of [
+      ['listProjects', isList, 200],
+      ['createProject', isCreate, 201],
+    ] as const) {
+      const proxy = await startProxy(t, url, (request, response) => {
+        if (!isTarget(request) || request.headers.authorization === undefined) return false
+        request.resume()
+        response.writeHead(status, { 'content-type': type }).end(text)
+        return true
+      })
+      const junit = join(t.testdir({}), 'report.xml')
+      const { code, out, err } = await runContractCommand(
+        '--url',
+        proxy,
+        '--key',
+        key,
+        '--seed',
+        '7',
+        '--runs',
+        '2',
+        '--junit',
+        junit,
+        ...operations,
+      )
+      t.equal(code, 1, `${operation} ${text}`)
+      t.match(out, new RegExp(`^${operation}$`, 'm'), 'the operation has findings')
+      t.match(out, /^\d+ findings? in \d of 3 operations: /m)
+      t.notMatch(out + err, /^ {4}at /m, 'no stack trace')
+      t.match(readFileSync(junit, 'utf8'), `<testcase classname="${operation}"`)
+    }
+})
+
+t.test('a request without a response is a finding, and the other operations are tested', async (t) => {
+  const { url, key } = await startServer(t)
+  const proxy = await startProxy(t, url, (request, response) => {
+    if (!isCreate(request)) return false
+    response.destroy()
+    return true
+  })
+  const { code, out } = await runContractCommand(
+    '--url',
+    proxy,
+    '--key',
+    key,
+    '--seed',
+    '7',
+    '--runs',
+    '2',
+    ...operations,
+    '--operation',
+    'getProfile',
+  )
+  t.equal(code, 1)
+  t.match(out, /^createProject\n {2}no-response \(\w+\).*\n {4}expected a response\n/m)
+  t.match(out, /^· Not checked: access, because POST .+: createProject\.$/m)
+  t.match(out, /[12] of 4 operations succeeded/)
+})
+
+t.test('a server that ends in the middle, and a run that is out of time, exit with 2', async (t) => {
+  const { url, key } = await startServer(t)
+  let left = 60
+  const proxy = await startProxy(t, url, (_request, response) => {
+    if (--left > 0) return false
+    response.destroy()
+    return true
+  })
+  const junit = join(t.testdir({}), 'report.xml')
+  const ended = await runContractCommand(
+    '--url',
+    proxy,
+    '--key',
+    key,
+    '--seed',
+    '7',
+    '--runs',
+    '2',
+    '--junit',
+    junit,
+    ...operations,
+  )
+  t.equal(ended.code, 2)
+  t.match(ended.out, /^· Not checked: valid, because .+: createProject, listProjects, getProject\.$/m)
+  t.match(ended.out, /^No finding, but not everything was checked: /m)
+  t.match(readFileSync(junit, 'utf8'), '<error type="unfinished"')
+
+  const short = await runContractCommand('--url', url, '--key', key, '--runs', '300', '--time', '1')
+  t.equal(short.code, 2)
+  t.match(short.out, /^· Not checked: valid, because the time was up: /m)
+})
+
+t.test('a stream that is cut is a finding', async (t) => {
+  const { url, key } = await startServer(t)
+  const proxy = await startProxy(t, url, (request, response) => {
+    if (!request.url!.startsWith('/v1/events/stream')) return false
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write('id: 1\n', () => response.destroy())
+    return true
+  })
+  const { code, out, err } = await runContractCommand(
+    '--url',
+    proxy,
+    '--key',
+    key,
+    '--runs',
+    '2',
+    '--operation',
+    'streamEvents',
+    '--operation',
+    'getProfile',
+  )
+  t.equal(code, 1)
+  t.match(out, /^streamEvents\n {2}no-response \(\w+\)/m)
+  t.match(out, /^\d+ findings? in 1 of 2 operations: /m)
+  t.notMatch(out + err, /^ {4}at /m, 'no stack trace')
+})
+
+t.test('a missing rate limit is a finding where the contract declares its header fields', async (t) => {
+  const { url, key } = await startServer(t)
+  const proxy = await startProxy(
+    t,
+    url,
+    () => false,
+    (name) => name.toLowerCase() !== 'ratelimit',
+  )
+  const { code, out } = await runContractCommand(
+    '--url',
+    proxy,
+    '--key',
+    key,
+    '--runs',
+    '2',
+    '--operation',
+    'getProfile',
+  )
+  t.equal(code, 1)
+  t.match(out, /^getProfile\n {2}header \(\w+\).*\n {4}expected RateLimit with 200\n/m)
+  t.notMatch(out, 'RateLimit-Policy with 200')
+})
+
+t.test('Ctrl-C ends the run with a report', async (t) => {
+  const { url, key } = await startServer(t)
+  let run: ChildProcess | null = null
+  let left = 60
+  const proxy = await startProxy(t, url, () => {
+    if (--left === 0) run!.kill('SIGINT')
+    return false
+  })
+  const junit = join(t.testdir({}), 'report.xml')
+  const args = ['--url', proxy, '--key', key, '--runs', '50', '--junit', junit, ...operations]
+  const { code, out } = await startContractCommand(args, (child) => (run = child))
+  t.equal(code, 2)
+  t.match(out, /^· Not checked: valid, because the run was interrupted: /m)
+  t.match(readFileSync(junit, 'utf8'), '<error type="unfinished"')
+})

@@ -1,0 +1,83 @@
+// `generate FILE --out FOLDER`: a server for any OpenAPI document. Everything in generated/ is written each
+// time. The other files are written once: the author of the handlers edits them.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import openapiTS, { astToString } from 'openapi-typescript'
+import { operationsOf } from '@platform-api/openapi/document.ts'
+import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { withOperationNames } from './names.ts'
+import { emitRoutes, emitTable } from './table.ts'
+import { addStubs } from './handlers.ts'
+
+const banner = (file: string): string =>
+  `// Generated from ${file}. Do not edit: change the document and generate again.\n`
+
+export interface ProjectReport {
+  operations: number
+  /** The files that were written, relative to the folder. */
+  wrote: string[]
+  /** Handlers that no operation has any more. */
+  notes: string[]
+}
+
+/**
+ * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
+ * @param out a folder; existing handlers in it are kept.
+ * @throws Error before anything is written, if the document cannot be read.
+ */
+export async function generateProject(file: string, out: string): Promise<ProjectReport> {
+  const document = withOperationNames(await readOpenapi(resolve(file)))
+  const operations = operationsOf(document)
+  const types = astToString(await openapiTS(structuredClone(document)))
+  const note = banner(basename(file))
+  const wrote: string[] = []
+  const write = async (name: string, text: string): Promise<void> => {
+    const path = join(out, name)
+    if (existsSync(path) && readFileSync(path, 'utf8') === text) return
+    await mkdir(dirname(path), { recursive: true })
+    await writeFile(path, text)
+    wrote.push(name)
+  }
+  await write('generated/openapi.json', `${JSON.stringify(document, null, 2)}\n`)
+  await write('generated/types.ts', note + types)
+  await write('generated/operations.ts', note + emitTable(document, operations))
+  await write('generated/routes.ts', note + emitRoutes(operations))
+  for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
+  for (const [name, text] of template('written-once'))
+    if (!existsSync(join(out, name))) await write(name, text)
+  if (!existsSync(join(out, 'package.json'))) await write('package.json', packageFile(out))
+  const { files, notes } = addStubs(out, operations)
+  for (const [name, text] of files) await write(name, text)
+  return { operations: operations.length, wrote, notes }
+}
+
+/** The files of a folder of template/, by name. */
+function template(folder: string): Array<[name: string, text: string]> {
+  const path = join(import.meta.dirname, 'template', folder)
+  return readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')])
+}
+
+/** The packages of the server, in the versions that this repository uses. */
+function packageFile(out: string): string {
+  const own = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const pick = (from: Record<string, string>, names: string[]): Record<string, string> =>
+    Object.fromEntries(names.map((name) => [name, from[name]]))
+  return `${JSON.stringify(
+    {
+      name:
+        basename(resolve(out))
+          .toLowerCase()
+          .replace(/[^a-z0-9-]+/g, '-')
+          .replace(/^-+|-+$/g, '') || 'server',
+      private: true,
+      type: 'module',
+      engines: { node: '>=22.18' },
+      scripts: { start: 'node main.ts', check: 'tsc' },
+      dependencies: pick(own.dependencies, ['ajv', 'ajv-formats', 'fastify', 'fastify-openapi-glue']),
+      devDependencies: pick(own.devDependencies, ['@types/node', 'typescript']),
+    },
+    null,
+    2,
+  )}\n`
+}

@@ -1,0 +1,100 @@
+// Lints any OpenAPI document. Errors are what OpenAPI forbids, or what makes a document unusable. Advice is
+// what a reader or a generated client would miss.
+import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
+import { relative, resolve } from 'node:path'
+
+export interface LintProblem {
+  severity: 'error' | 'advice'
+  file: string
+  line: number
+  column: number
+  message: string
+  rule: string
+}
+
+const rules = {
+  struct: 'error',
+  'no-unresolved-refs': 'error',
+  'spec-components-invalid-map-name': 'error',
+  'operation-operationId-unique': 'error',
+  'operation-parameters-unique': 'error',
+  'path-parameters-defined': 'error',
+  'path-declaration-must-exist': 'error',
+  'no-duplicated-tag-names': 'error',
+  'no-identical-paths': 'error',
+  'no-schema-type-mismatch': 'error',
+  'security-defined': 'warn',
+  'no-ambiguous-paths': 'warn',
+  'no-enum-type-mismatch': 'warn',
+  'no-invalid-media-type-examples': 'warn',
+  'no-invalid-parameter-examples': 'warn',
+  'no-invalid-schema-examples': 'warn',
+  'no-path-trailing-slash': 'warn',
+  'no-required-schema-properties-undefined': 'warn',
+  'no-server-trailing-slash': 'warn',
+  'no-unused-components': 'warn',
+  'operation-2xx-response': 'warn',
+  'operation-operationId': 'warn',
+  'operation-operationId-url-safe': 'warn',
+  'operation-summary': 'warn',
+  'operation-tag-defined': 'warn',
+  'path-not-include-query': 'warn',
+} as const
+
+/**
+ * @returns the problems of the document and of the files that it refers to, errors first.
+ * @throws Error if the file cannot be read as YAML or JSON.
+ */
+export async function lintOpenapi(file: string): Promise<LintProblem[]> {
+  const config = await createConfig({ rules } as Parameters<typeof createConfig>[0])
+  const problems = (await lint({ ref: resolve(file), config })).map((problem): LintProblem => {
+    const at = problem.location[0]
+    const { start } = getLineColLocation(at) as { start: { line?: number; col?: number } }
+    return {
+      severity: problem.severity === 'error' ? 'error' : 'advice',
+      file: relative(process.cwd(), at.source.absoluteRef),
+      // An error about the whole file has no line.
+      line: start.line || 1,
+      column: start.col || 1,
+      message: problem.message.replace(/\s+/g, ' ').trim(),
+      rule: problem.ruleId,
+    }
+  })
+  return problems.toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
+}
+
+/** The rules that a document must keep. */
+export interface LintProfile {
+  /**
+   * @param file the path of the document.
+   * @returns the problems, errors first.
+   */
+  lint(file: string): Promise<LintProblem[]>
+}
+
+/** The rules of OpenAPI, for any document. */
+export const openapi: LintProfile = { lint: lintOpenapi }
+
+/** @param shown the places that are printed of each rule's advice. Errors are printed all. */
+export function lintReport(problems: LintProblem[], shown = 3): string {
+  const line = ({ file, line, column, message }: LintProblem): string =>
+    `  ${file}:${line}:${column} ${message}`
+  const of = (severity: LintProblem['severity']): Array<[string, LintProblem[]]> => [
+    ...Map.groupBy(
+      problems.filter((each) => each.severity === severity),
+      ({ rule }) => rule,
+    ),
+  ]
+  const group = ([rule, own]: [string, LintProblem[]], limit: number): string[] => [
+    `${own[0].severity} ${rule}: ${own.length}`,
+    ...own.slice(0, limit).map(line),
+    ...(own.length > limit ? [`  ... and ${own.length - limit} more`] : []),
+  ]
+  const [errors, advice] = [of('error'), of('advice')]
+  const count = (groups: Array<[string, LintProblem[]]>): number => groups.flatMap(([, own]) => own).length
+  return [
+    ...errors.flatMap((each) => group(each, Infinity)),
+    ...advice.flatMap((each) => group(each, shown)),
+    `${count(errors)} ${count(errors) === 1 ? 'error' : 'errors'}, ${count(advice)} of advice`,
+  ].join('\n')
+}

@@ -1,0 +1,32 @@
+// `npm run toolkit -- lint FILE`: lints any OpenAPI document. Fails on errors, not on advice.
+//   --profile FILE  a module that exports a LintProfile; default openapi
+//   --all           prints every place of each piece of advice, instead of three
+//   --json          prints JSON
+import { parseArgs } from 'node:util'
+import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { loadProfile } from '@platform-api/openapi/profile.ts'
+import { lintReport, openapi } from './lint.ts'
+
+answerHelp(import.meta)
+
+try {
+  const { values, positionals } = parseArgs({
+    options: {
+      profile: { type: 'string', default: 'openapi' },
+      all: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+    allowPositionals: true,
+  })
+  const [file] = positionals
+  if (file === undefined || positionals.length > 1) throw new Error('Pass one OpenAPI document.')
+  const profile = await loadProfile(values.profile, { openapi })
+  const problems = await profile.lint(file)
+  console.log(
+    values.json ? JSON.stringify(problems, null, 2) : lintReport(problems, values.all ? Infinity : 3),
+  )
+  process.exitCode = problems.some(({ severity }) => severity === 'error') ? 1 : 0
+} catch (error) {
+  console.error(messageOf(error))
+  process.exitCode = 2
+}

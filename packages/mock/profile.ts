@@ -1,0 +1,43 @@
+// The differences between the mock of any API and the mock of a server whose rules are known.
+import type { Format, ValidateFunction } from 'ajv'
+import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { fieldName, keysOf } from '@platform-api/openapi/json-pointer.ts'
+import { invalidRequest, type Problem } from './errors.ts'
+
+export interface MockProfile {
+  /** The formats of strings that are checked. */
+  formats: Record<string, Format>
+  /** Throws an error with the fields of MockError if the body is refused. */
+  parseJson(body: Buffer): unknown
+  /** Adds the problems of the value to `problems`. */
+  check(validate: ValidateFunction, value: unknown, location: Problem['location'], problems: Problem[]): void
+  /** Whether the PUT of the path is also a PATCH, although the document does not declare it. */
+  acceptsPatch(item: object): boolean
+}
+
+/** The rules of OpenAPI, for any document. */
+export const openapi: MockProfile = {
+  formats: fullFormats,
+  parseJson(body) {
+    try {
+      return JSON.parse(body.toString('utf8'))
+    } catch {
+      const message = 'The body is not valid JSON.'
+      throw invalidRequest([{ field: 'body', constraint: 'json', message, location: 'body' }])
+    }
+  },
+  check(validate, value, location, problems) {
+    if (validate(value)) return
+    for (const { keyword, instancePath, params, message = 'is invalid' } of validate.errors!) {
+      // The errors of `then` say what is wrong.
+      if (keyword === 'if') continue
+      const missing: string | undefined = params.missingProperty
+      const unknown: string | undefined = params.additionalProperty
+      const keys = [...keysOf(instancePath), ...((missing ?? unknown) ? [(missing ?? unknown)!] : [])]
+      const field = fieldName(keys) || 'body'
+      const says = missing !== undefined ? 'is required' : unknown !== undefined ? 'is not declared' : message
+      problems.push({ field, constraint: keyword, message: `${field} ${says}`, location })
+    }
+  },
+  acceptsPatch: () => false,
+}

@@ -1,0 +1,286 @@
+// The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
+import { escaped } from './json-pointer.ts'
+import { methods } from './methods.ts'
+import { resolve } from './resolve.ts'
+import { serverPath } from './servers.ts'
+import { idKey, listIn, ownIdKey } from './resource-ids.ts'
+
+export type Json = any
+
+export interface Parameter {
+  name: string
+  in: 'path' | 'query' | 'header'
+  required: boolean
+  schema: Json
+  /** The examples of the parameter itself, not those of its schema. */
+  examples: Json[]
+}
+
+/** A media type of a body, its schema, and the JSON pointer of the schema in the document. */
+export interface Media {
+  type: string
+  schema: Json
+  pointer: string
+  /** How the properties of a form are sent, by name. */
+  encoding: Record<string, Encoding>
+}
+
+/** The Encoding Object of a property. One of `style`, `explode`, `allowReserved` replaces `contentType`. */
+export interface Encoding {
+  contentType?: string
+  style?: string
+  explode?: boolean
+  allowReserved?: boolean
+}
+
+export interface Response {
+  media: Media[]
+  headers: Array<{ name: string; required: boolean; schema: Json; pointer: string }>
+}
+
+export interface Operation {
+  id: string
+  method: string
+  /** Includes the server's prefix: `/v1/projects/{id}`. */
+  path: string
+  /** The path item and the operation in the document. */
+  item: Json
+  node: Json
+  tag: string
+  parameters: Parameter[]
+  body: { required: boolean; media: Media[] } | null
+  responses: Map<number, Response>
+  /** The responses for a range of statuses such as `4XX`, and for all others: `default`. */
+  otherResponses: Map<string, Response>
+  /**
+   * The alternatives of which a request meets one, by sending all its credentials. An alternative without
+   * credentials is an anonymous request. Empty if the operation has no security.
+   */
+  security: Credential[][]
+  /** Where requests send the key: the alternative that most operations have. */
+  credentials: Credential[]
+  /** null if the operation needs no key. */
+  scopes: string[] | null
+  /** Whether the operation accepts a key but does not need one. */
+  optionalKey: boolean
+}
+
+/** A place for the key in a request, such as the header `Authorization` with the prefix `Bearer `. */
+export interface Credential {
+  in: 'header' | 'query' | 'cookie'
+  name: string
+  scheme: 'bearer' | 'basic' | 'plain'
+}
+
+/** The operations in the order of the document. */
+export function operationsOf(document: Json): Operation[] {
+  const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    methods
+      .filter((method) => item[method] !== undefined)
+      .map((method) => operationOf(document, path, item, method)),
+  )
+  const uses = new Map<string, number>()
+  for (const name of operations.flatMap(({ security }) => [...new Set(security.map(nameOf))]))
+    uses.set(name, (uses.get(name) ?? 0) + 1)
+  for (const operation of operations) operation.credentials = mostUsed(operation.security, uses)
+  return operations
+}
+
+const nameOf = (credentials: Credential[]): string => JSON.stringify(credentials)
+
+/** One key fits one kind of security, so that the operations of a document are called with the same one. */
+function mostUsed(security: Credential[][], uses: Map<string, number>): Credential[] {
+  const [first = []] = security
+    .filter((credentials) => credentials.length > 0)
+    .sort((a, b) => uses.get(nameOf(b))! - uses.get(nameOf(a))!)
+  return first
+}
+
+function operationOf(document: Json, path: string, item: Json, method: string): Operation {
+  const node = item[method]
+  const security: Json[] = node.security ?? document.security ?? []
+  const base = serverPath(node.servers ?? item.servers ?? document.servers)
+  const own = (node.parameters ?? []).map((parameter: Json) => resolve(document, parameter))
+  const shared = (item.parameters ?? [])
+    .map((parameter: Json) => resolve(document, parameter))
+    .filter(
+      (parameter: Json) =>
+        !own.some((other: Json) => other.name === parameter.name && other.in === parameter.in),
+    )
+  const at = `#/paths/${segment(path)}/${method}`
+  // The body of a GET has no meaning in HTTP, and clients such as browsers cannot send one.
+  const body =
+    node.requestBody === undefined || method === 'get'
+      ? null
+      : located(document, node.requestBody, `${at}/requestBody`)
+  const needed = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
+  const responses = Object.keys(node.responses).map((status) => {
+    const response = located(document, node.responses[status], `${at}/responses/${status}`)
+    const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
+      const found = located(document, header, `${response.pointer}/headers/${segment(name)}`)
+      const { required = false, schema } = found.node
+      return { name, required, schema: schemaOf(document, schema), pointer: `${found.pointer}/schema` }
+    })
+    return [status, { media: mediaOf(document, response), headers }] as const
+  })
+  return {
+    id: node.operationId ?? `${method.toUpperCase()} ${path}`,
+    method: method.toUpperCase(),
+    path: `${base}${path}`,
+    item,
+    node,
+    tag: node.tags?.[0] ?? '',
+    parameters: [...shared, ...own].map(
+      ({ name, in: where, required = false, schema, example, examples }) => ({
+        name,
+        in: where,
+        required,
+        schema: schemaOf(document, schema),
+        examples: [
+          ...(example === undefined ? [] : [example]),
+          ...Object.values<Json>(examples ?? {}).map((each) => resolve(document, each).value),
+        ],
+      }),
+    ),
+    body:
+      body === null
+        ? null
+        : {
+            required: body.node.required === true,
+            media: mediaOf(document, body).toSorted(
+              (a, b) => Number(isJson(b.type)) - Number(isJson(a.type)),
+            ),
+          },
+    responses: new Map(
+      responses
+        .filter(([status]) => /^\d{3}$/.test(status))
+        .map(([status, response]) => [Number(status), response]),
+    ),
+    otherResponses: new Map(
+      responses
+        .filter(([status]) => !/^\d{3}$/.test(status))
+        .map(([status, response]) => [status.toUpperCase(), response]),
+    ),
+    security: security.map((scheme) => credentialsOf(document, scheme)),
+    credentials: [],
+    scopes: needed
+      ? [...new Set(security.flatMap((scheme) => Object.values<string[]>(scheme).flat()))]
+      : null,
+    optionalKey: !needed && security.some((scheme) => Object.keys(scheme).length > 0),
+  }
+}
+
+/** The schema with its `$ref` resolved; keywords beside the `$ref` are merged in. */
+export function schemaOf(document: Json, schema: Json): Json {
+  if (schema?.$ref === undefined) return schema ?? {}
+  const { $ref: _ref, ...beside } = schema
+  return { ...schemaOf(document, resolve(document, { $ref: schema.$ref })), ...beside }
+}
+
+function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {
+  return Object.entries<Json>(node.content ?? {}).map(([type, media]) => ({
+    type,
+    schema: schemaOf(document, media.schema),
+    pointer: `${pointer}/content/${segment(type)}/schema`,
+    encoding: media.encoding ?? {},
+  }))
+}
+
+function located(document: Json, node: Json, pointer: string): { node: Json; pointer: string } {
+  return node.$ref === undefined
+    ? { node, pointer }
+    : located(document, resolve(document, { $ref: node.$ref }), node.$ref)
+}
+
+function segment(name: string): string {
+  return encodeURIComponent(escaped(name))
+}
+
+/** How the properties of a form of this media type are sent. */
+export function encodingOf({ body }: Operation, type: string): Media['encoding'] {
+  return body?.media.find((each) => each.type === type)?.encoding ?? {}
+}
+
+/** The style of a property of a form and whether it is exploded; null if it is sent by its content type. */
+export function styleOf({ style, explode, allowReserved }: Encoding = {}): {
+  style: string
+  explode: boolean
+} | null {
+  if (style === undefined && explode === undefined && allowReserved === undefined) return null
+  return { style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form' }
+}
+
+/** The separators of the values of a list in one field, by style. */
+export const separators: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
+
+/** Whether the media type is JSON: `application/json`, `application/problem+json`. */
+export function isJson(type: string): boolean {
+  return /^application\/([\w.-]+\+)?json\b/i.test(type)
+}
+
+/** The declared response for the status, also by its range (`4XX`) or as the default. */
+export function responseFor({ responses, otherResponses }: Operation, status: number): Response | undefined {
+  return (
+    responses.get(status) ??
+    otherResponses.get(`${Math.floor(status / 100)}XX`) ??
+    otherResponses.get('DEFAULT')
+  )
+}
+
+/** The success response: the lowest declared status below 300 with a JSON body, or null. */
+export function successOf(operation: Operation): { status: number; media: Media } | null {
+  const ranges = [...operation.otherResponses].flatMap(([range, response]): Array<[number, Response]> =>
+    range === '2XX' ? [[200, response]] : [],
+  )
+  for (const [status, { media }] of [...operation.responses, ...ranges].sort(([a], [b]) => a - b)) {
+    const found = status < 300 ? media.find(({ type }) => isJson(type)) : undefined
+    if (found !== undefined) return { status, media: found }
+  }
+  return null
+}
+
+/**
+ * The kind of resource that the schema's values identify: of a typed id its prefix (`prj_` for
+ * `^prj_[0-7]…`), of another id its collection. null if the schema is no id.
+ */
+export function kindOf(schema: Json): string | null {
+  return schema?.[idKey] ?? /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(schema?.pattern ?? '')?.[1] ?? null
+}
+
+/** The name of the property that identifies an object of the schema, and the kind of the object; or null. */
+export function ownId(document: Json, schema: Json): { name: string; kind: string } | null {
+  const properties: Json = schema?.properties ?? {}
+  const name = Object.keys(properties).find((each) => properties[each]?.[ownIdKey] === true) ?? 'id'
+  const kind = kindOf(schemaOf(document, properties[name]))
+  return kind === null ? null : { name, kind }
+}
+
+/** The id of an object of the schema as text; null if it has none. */
+export function idIn(document: Json, schema: Json, value: Json): string | null {
+  const id = value?.[ownId(document, schema)?.name ?? 'id']
+  return typeof id === 'string' || typeof id === 'number' ? String(id) : null
+}
+
+/** The list that the operation returns: the schema of its items, and the property that holds them. */
+export function listOf(document: Json, operation: Operation): { item: Json; property: string | null } | null {
+  const schema = operation.method === 'GET' ? successOf(operation)?.media.schema : undefined
+  return schema === undefined ? null : listIn(document, schema)
+}
+
+/** The places of the key for an alternative of an operation's security. */
+function credentialsOf(document: Json, alternative: Json): Credential[] {
+  return Object.keys(alternative).map((name) => {
+    const scheme = resolve(document, document.components?.securitySchemes?.[name]) ?? {}
+    if (scheme.type === 'apiKey') return { in: scheme.in, name: scheme.name, scheme: 'plain' }
+    return {
+      in: 'header',
+      name: 'Authorization',
+      scheme: scheme.type === 'http' && scheme.scheme?.toLowerCase() === 'basic' ? 'basic' : 'bearer',
+    }
+  })
+}
+
+/** The names of a path's parameters, in order. */
+export function pathNames(path: string): string[] {
+  return [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)
+}

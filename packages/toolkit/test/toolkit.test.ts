@@ -1,0 +1,160 @@
+// The command line of the toolkit on a document of another API: generate, mock, changes, contract.
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { inheritedEnvironment } from '../../../test/support/process.ts'
+
+const root = resolve(import.meta.dirname, '../../..')
+const library = join(root, 'test/support/foreign-servers/library.yaml')
+const folder = t.testdir()
+
+interface Outcome {
+  code: number
+  out: string
+  errors: string
+}
+
+async function run(file: string, args: string[], cwd = root): Promise<Outcome> {
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [file, ...args], {
+      cwd,
+      env: inheritedEnvironment(),
+      maxBuffer: 64 * 1024 * 1024,
+    })
+    return { code: 0, out: stdout, errors: stderr }
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
+    return { code, out: stdout, errors: stderr }
+  }
+}
+
+const toolkit = (...args: string[]): Promise<Outcome> => run('packages/toolkit/main.ts', args)
+
+/** Starts a server that prints its address. */
+async function serve(
+  args: string[],
+  { cwd, env = {} }: { cwd: string; env?: Record<string, string> },
+): Promise<{ address: string; stop: () => Promise<void> }> {
+  const child: ChildProcess = spawn(process.execPath, args, {
+    cwd,
+    env: { ...inheritedEnvironment(), ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exit = new Promise<void>((done) => child.once('exit', () => done()))
+  const address = await new Promise<string>((found, failed) => {
+    let output = ''
+    const read = (chunk: Buffer): void => {
+      output += chunk
+      const url = /http:\/\/127\.0\.0\.1:\d+/.exec(output)
+      if (url !== null) found(url[0])
+    }
+    child.stdout!.on('data', read)
+    child.stderr!.on('data', read)
+    void exit.then(() => failed(new Error(output)))
+  })
+  return {
+    address,
+    async stop() {
+      child.kill('SIGTERM')
+      await exit
+    },
+  }
+}
+
+t.test('generate writes a server that compiles and starts, and keeps handlers', async (t) => {
+  const out = join(folder, 'server')
+  const first = await toolkit('generate', library, '--out', out)
+  t.equal(first.code, 0, first.errors)
+  t.match(first.out, '9 operations')
+  symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'))
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  t.strictSame(await run(tsc, [], out), { code: 0, out: '', errors: '' }, 'the stubs compile')
+
+  const file = join(out, 'handlers/operations.ts')
+  const stub = "throw notImplemented('listAuthors')"
+  const stubs = readFileSync(file, 'utf8').replaceAll('"', "'")
+  t.match(stubs, stub)
+  writeFileSync(file, stubs.replace(stub, 'return { status: 200, body: { writers: [] } }'))
+  const { code, out: problems } = await run(tsc, [], out)
+  t.not(code, 0)
+  t.match(problems, /handlers\/operations\.ts.*authors|writers/, 'an answer must be declared')
+  const own = stubs.replace(stub, 'return { status: 200, body: { authors: [] } }')
+  writeFileSync(file, own)
+  t.equal((await run(tsc, [], out)).code, 0)
+
+  t.match((await toolkit('generate', library, '--out', out)).out, 'nothing changed')
+  t.equal(readFileSync(file, 'utf8'), own, 'a handler is kept')
+
+  const server = await serve(['main.ts'], { cwd: out, env: { PORT: '0' } })
+  t.teardown(() => server.stop())
+  const call = async (path: string, init: RequestInit = {}): Promise<[number, any]> => {
+    const headers = { authorization: 'Bearer any', 'content-type': 'application/json' }
+    const answer = await fetch(`${server.address}/api${path}`, { headers, ...init })
+    return [answer.status, await answer.json()]
+  }
+  t.same(await call('/authors'), [200, { authors: [] }])
+  t.match(await call('/authors', { headers: {} }), [401, {}], 'a key is required')
+  t.match(await call('/authors', { method: 'POST', body: '{"name":"Ada"}' }), [501, { status: 501 }])
+  t.match(await call('/authors', { method: 'POST', body: '{"name":""}' }), [
+    400,
+    { problems: [{ in: 'body', at: '/name' }] },
+  ])
+  t.match(await call('/authors?page=none'), [400, { problems: [{ in: 'query', at: '/page' }] }])
+  t.match(await call('/nothing'), [404, {}])
+})
+
+t.test('mock serves the document, and contract finds nothing', async (t) => {
+  const mock = await serve(['packages/toolkit/main.ts', 'mock', library, '--port', '0', '--key', 'any'], {
+    cwd: root,
+  })
+  t.teardown(() => mock.stop())
+  const options = `--url ${mock.address} --key any --runs 1 --path /api/authors --seed 1`.split(' ')
+  const { code, out, errors } = await toolkit('contract', '--spec', library, ...options)
+  t.equal(code, 0, `${out}${errors}`)
+  t.match(out, 'The server conforms to the contract')
+})
+
+t.test('changes compares two files, and fails on what breaks clients', async (t) => {
+  const same = await toolkit('changes', library, library)
+  t.equal(same.code, 0, same.errors)
+  const shorter = join(folder, 'shorter.yaml')
+  writeFileSync(shorter, readFileSync(library, 'utf8').replace('maxLength: 80', 'maxLength: 8'))
+  const { code, out } = await toolkit('changes', library, shorter)
+  t.equal(code, 1)
+  t.match(out, 'Breaking: 1')
+})
+
+t.test('an unknown command and a missing document are refused', async (t) => {
+  const { code, errors } = await toolkit('mend')
+  t.equal(code, 2)
+  t.match(errors, 'The commands are lint, generate, mock, changes, contract')
+  t.not((await toolkit('generate', library)).code, 0)
+  t.notOk(existsSync(join(root, 'generated/handler.ts')))
+})
+
+t.test('a wrong option is refused with a sentence', async (t) => {
+  for (const [says, file, ...args] of [
+    ["Unknown option '--prt'.", 'mock', '--prt', '1'],
+    ["Option '--port <value>' argument missing.", 'mock', '--port'],
+    ['--port must be a whole number from 0 to 65535, not abc.', 'mock', library, '--port', 'abc'],
+    ['--port must be a whole number from 0 to 65535, not 65536.', 'mock', library, '--port', '65536'],
+    ['--port must be a whole number from 0 to 65535, not empty.', 'mock', library, '--port='],
+    ["Unknown option '--prt'.", 'lint', '--prt'],
+    ["Unknown option '--prt'.", 'changes', '--prt'],
+    ["Unknown option '--prt'.", 'contract', '--prt'],
+    ["Unknown option '--prt'.", 'generate', '--prt'],
+  ]) {
+    const { code, errors } = await toolkit(file, ...args)
+    t.not(code, 0, file)
+    t.equal(errors.trim(), says, file)
+  }
+  const own = await run('scripts/generate/main.ts', ['--prt'])
+  t.equal(
+    own.errors.trim(),
+    "Unknown option '--prt'. The options are --check, --stubs, --spec FILE and --out FOLDER.",
+  )
+  const dev = await run('scripts/dev/main.ts', ['--port', '1'])
+  t.equal(dev.errors.trim(), "Unknown option '--port'. The only option is --no-types.")
+})

@@ -1,2 +1,0 @@
--- AlterTable
-ALTER TABLE "uploads" ADD COLUMN "staged_as" TEXT;

@@ -1,0 +1,3 @@
+-- Whether there are jobs.
+-- @one
+SELECT EXISTS (SELECT FROM jobs) AS "exist!"

@@ -1,5 +1,0 @@
--- A product.
--- @optional
-SELECT {product-columns}
-FROM products p
-WHERE p.id = :id

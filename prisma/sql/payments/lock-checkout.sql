@@ -1,4 +1,0 @@
--- `find-checkout` that locks the session against other writers.
--- @optional
-{find-checkout}
-FOR NO KEY UPDATE

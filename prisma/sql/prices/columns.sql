@@ -1,0 +1,8 @@
+-- The columns of a price, from prices t.
+-- @type currency Schemas['Currency']
+-- @type recurring Schemas['Recurring']
+-- @type metadata Record<string, string>
+t.id, t.product_id, t.unit_amount, t.currency,
+CASE WHEN t.interval IS NOT NULL
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+t.active, t.metadata, t.created_at, t.updated_at

@@ -1,0 +1,7 @@
+-- Inserts a price: recurring with an interval, else one-time.
+-- @one
+INSERT INTO prices AS t
+  (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_at)
+VALUES (:id, :product_id, :unit_amount, :currency, (:recurring?::jsonb ->> 'interval')::"PriceInterval",
+  (:recurring::jsonb ->> 'interval_count')::int, :metadata, :created_at)
+RETURNING {columns}

@@ -1,0 +1,2 @@
+-- Whether the name of a product has a text in it.
+strpos(lower(t.name), lower(:q)) > 0

@@ -1,0 +1,53 @@
+// This project's profile of the contract tests.
+import { withListedValues } from '@platform-api/contract/listed-values.ts'
+import type { ContractProfile } from '@platform-api/contract/profile.ts'
+import { flows } from './contract-flows.ts'
+
+/** An id in an example refers to no existing resource. */
+const typedId = /"[a-z]+_[0-7][0-9a-z]{25}"/
+
+export const profile: ContractProfile = {
+  prepare: withListedValues,
+  selects: ({ node }) => node['x-needs-session'] !== true,
+  accounts: {
+    user: { name: 'Contract test' },
+    operator: { role: 'admin' },
+    key: (scopes) => ({ name: 'contract-test', scopes }),
+  },
+  flows,
+  neverSucceeds: new Set(['advanceTestClock', 'receiveStripeEvent']),
+  concurrent: true,
+  rateLimitAdvice: 'Start a test server with higher RATE_LIMIT_… settings',
+  requests: {
+    examples: ({ examples = [] }) => examples.filter((each: unknown) => !typedId.test(JSON.stringify(each))),
+    maxParameters: Infinity,
+    linkedPaths: true,
+    putMerges: true,
+  },
+  refusals: {
+    isOfKey: (_operation, status, expected) => status === expected,
+    keyFirst: true,
+    isOfInvalid: () => false,
+    noBody: [400, 411, 415],
+    mediaType: [415],
+    brokenJson: [400],
+    strictBodies: true,
+    nameField: true,
+    businessRules: [
+      /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
+      /^createPrice recurring\.interval_count maximum$/,
+      /^createCheckout items maxItems$/,
+    ],
+  },
+  answers: {
+    isImplied: () => false,
+    // All answers have the fields of the rate limit, but errors from before the counting.
+    needsHeader: (name, status) => /^ratelimit/i.test(name) && (status < 400 || status === 429),
+    closed: true,
+    repeatInput: true,
+    updatesShowResource: true,
+    replayHeader: 'Idempotent-Replayed',
+    nameOwner: true,
+  },
+  lists: { logs: true, search: 'q', unknownIds: false },
+}

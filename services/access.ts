@@ -1,0 +1,103 @@
+// Opens what a request is about: a project, an organization, a service account, or a resource in a workspace.
+// The access that the operation declares decides. Handlers call the function of their domain; `explain` and
+// replayed answers call `open`, which picks it.
+import * as sql from '../generated/sql/access.ts'
+import type { OperationInfo } from '../infra/contract/operation.ts'
+import type { Db } from '../infra/database/database.ts'
+import { forbidden } from '../infra/errors.ts'
+import { openOrganization } from './organizations/access.ts'
+import { openServiceAccount } from './organizations/service-accounts.ts'
+import { openProject } from './projects/access.ts'
+import { requireAccess } from './projects/resource-access.ts'
+import { requireRecentSignIn } from './users/api-keys.ts'
+import type { Principal } from './users/authentication.ts'
+
+interface AccessRequest {
+  operation: OperationInfo
+  principal: Principal
+  params: { id: string }
+}
+
+/** Throws 404, 403 or 409 unless the caller may perform the operation on what the id names. */
+export async function open(tx: Db, request: AccessRequest): Promise<void> {
+  const { operation, principal, params } = request
+  const { id } = params
+  if (operation.organizationAccess !== undefined)
+    await (id.startsWith('svc_') ? openServiceAccount : openOrganization)(tx, request)
+  else if (id.startsWith('prj_')) await openProject(tx, request)
+  else {
+    const found = await sql.findResource(tx, { id, user_id: principal.userId })
+    // An upload is in a workspace: its project decides.
+    if (found?.name === 'upload' && found.project_id !== null)
+      await openProject(tx, { ...request, params: { id: found.project_id } })
+    else requireAccess(found, request, { name: found?.name ?? 'resource', id })
+  }
+}
+
+/** A request that is repeated with its Idempotency-Key. */
+interface RepeatedRequest {
+  operation: OperationInfo
+  principal: Principal
+  params: { id?: string }
+}
+
+/** The body of a stored answer, and the credential that received it. */
+interface StoredAnswer {
+  body: { id?: string; project_id?: string | null; organization_id?: string | null } | null
+  credentialId: string
+  scopes: string[]
+  projectIds: string[] | null
+}
+
+/**
+ * Throws 403, 404 or 409 unless the caller may get the stored answer now. The scopes of the operation are
+ * already checked. The caller needs the role of the operation, which may be lost since. Another credential
+ * needs the projects of the one that received an answer outside of all projects, and for a secret also its
+ * scopes.
+ */
+export async function authorizeReplay(tx: Db, request: RepeatedRequest, stored: StoredAnswer): Promise<void> {
+  const { operation, principal } = request
+  const subject = subjectOf(request, stored.body ?? {})
+  if (subject !== null) await open(tx, subject)
+  if (stored.credentialId === principal.credentialId) return
+  const { secretAnswer } = operation
+  if (secretAnswer) await requireUnlimited(tx, principal)
+  const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
+  if (lacksScopes || ((subject === null || secretAnswer) && !hasProjects(principal, stored)))
+    throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/**
+ * What a stored answer is about; null outside of all projects and organizations. The status of a project may
+ * be another now, also by the request itself.
+ */
+function subjectOf(
+  { operation, principal, params: { id } }: RepeatedRequest,
+  body: NonNullable<StoredAnswer['body']>,
+): AccessRequest | null {
+  if (operation.organizationAccess !== undefined)
+    return { operation, principal, params: { id: id ?? body.id! } }
+  const { projectAccess } = operation
+  const named = id?.startsWith('prj_') === true ? id : body.project_id
+  // A new project declares no role. One of an organization may be lost to the user who created it.
+  const created = body.organization_id == null ? null : body.id
+  const projectId = projectAccess === null ? created : named
+  if (projectId == null) return null
+  const access = { role: 'viewer', ...projectAccess, states: ['active', 'archived', 'deleted'] }
+  return { operation: { ...operation, projectAccess: access }, principal, params: { id: projectId } }
+}
+
+/**
+ * A secret may be that of a key without an end, for all addresses. Throws 403 for another credential that
+ * could not make such a key now.
+ */
+async function requireUnlimited(tx: Db, principal: Principal): Promise<void> {
+  await requireRecentSignIn(tx, principal)
+  if (principal.expiresAt !== null || principal.networks !== null)
+    throw forbidden('This Idempotency-Key was used by another API key, and this one is limited.', 'scope')
+}
+
+/** Whether the key may use all projects of the key that received the answer. */
+function hasProjects({ projectIds: own }: Principal, { projectIds }: StoredAnswer): boolean {
+  return own === null || (projectIds !== null && projectIds.every((id) => own.has(id)))
+}

@@ -1,0 +1,48 @@
+// Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
+// the same work whether or not the address has an account: the job that sends the e-mail looks for it.
+import * as sql from '../../../generated/sql/auth.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import type { Cipher } from '../../../infra/encryption/cipher.ts'
+import { queueMail, type Mails } from '../../mail/mails.ts'
+import { lifetimes, type Mailed } from '../../mail/templates.ts'
+import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
+
+/** The purpose of a one-time token. `oidc` tokens are not sent by e-mail: the browser brings them back. */
+export type TokenPurpose = Mailed | 'oidc'
+
+export interface MailedToken {
+  kind: Mailed
+  email: string
+  /** The user whose address changes. */
+  userId?: string | null
+  /** The name of a new account. */
+  name?: string | null
+}
+
+export async function mailToken(
+  tx: Db,
+  services: { cipher: Cipher; mails: Mails },
+  { kind, email, userId = null, name = null }: MailedToken,
+): Promise<void> {
+  const token = newOneTimeToken()
+  const recipient = email.toLowerCase()
+  await sql.insertToken(tx, {
+    digest: tokenDigest(token),
+    purpose: kind,
+    email: recipient,
+    user_id: userId,
+    name,
+    seconds: lifetimes[kind],
+  })
+  await queueMail(tx, services, { kind, recipient, userId, secret: token })
+}
+
+/** Mails a token for a change of a locked user's address. Tokens of earlier changes no longer work. */
+export async function replaceEmailChange(
+  tx: Db,
+  services: { cipher: Cipher; mails: Mails },
+  { email, userId }: { email: string; userId: string },
+): Promise<void> {
+  await sql.deleteEmailChanges(tx, { user_id: userId })
+  await mailToken(tx, services, { kind: 'email_change', email, userId })
+}

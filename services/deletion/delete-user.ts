@@ -1,0 +1,111 @@
+// Deletes a user and all data that only the user owns. The row in `users` stays without personal data,
+// because projects and events still refer to it.
+import { restorableDays } from '../projects/projects.ts'
+import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from '../users/users.ts'
+import { deletedEndpoint } from '../webhooks/endpoints.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Db } from '../../infra/database/database.ts'
+import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
+import { endServiceAccount } from '../organizations/service-accounts.ts'
+import * as sql from '../../generated/sql/users.ts'
+import type { User as UserRow } from '../../generated/prisma/client.js'
+import { timestampAfter } from '../../infra/database/timestamps.ts'
+import { conflict } from '../../infra/errors.ts'
+
+/** The columns of a deleted user. */
+const anonymized = {
+  status: 'deleted',
+  email: null,
+  emailVerified: false,
+  name: 'Deleted user',
+  bio: null,
+  avatarUrl: null,
+  locale: 'en',
+  timezone: 'UTC',
+  role: 'user',
+  metadata: {},
+} as const
+
+/**
+ * Deletes a user in the transaction `tx`.
+ * @param origin of the server, for the URLs in events
+ * @param ifMatch called with the locked user; throws 412 when the request's If-Match does not match.
+ * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` for the last admin or owner.
+ */
+export async function deleteUser(
+  tx: Db,
+  events: Emitter,
+  id: string,
+  { origin, ifMatch }: { origin: string; ifMatch: (user: User) => void },
+): Promise<void> {
+  // Every writer locks projects first, then members, then users.
+  await sql.lockProjects(tx, { user_id: id })
+  const row = await lockAdminsAndUser(tx, id)
+  ifMatch(toUser(row, origin))
+  await sql.lockForDeletion(tx, { id })
+  await requireNotLastAdmin(tx, id)
+  await requireNotOnlyOwner(tx, id)
+  await deleteOwnData(tx, events, row, origin)
+  await tx.prisma.user.update({
+    where: { id },
+    data: { ...anonymized, updatedAt: timestampAfter(row.updatedAt) },
+  })
+  await events.emit(tx, 'user.deleted', { id, deleted: true })
+}
+
+/**
+ * Deletes the user of a locked service account, with its keys and memberships. The name stays, because events
+ * and resources refer to it.
+ * @throws 409 `last_owner`.
+ */
+export async function deleteServiceAccountUser(
+  tx: Db,
+  events: Emitter,
+  { id, user_id: userId }: { id: string; user_id: string },
+  origin: string,
+): Promise<void> {
+  await sql.lockProjects(tx, { user_id: userId })
+  const row = await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } })
+  await sql.lockForDeletion(tx, { id: userId })
+  await deleteOwnData(tx, events, row, origin)
+  await tx.prisma.user.update({ where: { id: userId }, data: { status: 'deleted', email: null } })
+  await endServiceAccount(tx, id)
+}
+
+/** Deletes what belongs to the user alone, and ends the user's memberships. Throws 409 `last_owner`. */
+async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: string): Promise<void> {
+  const { id } = row
+  if ((await sql.findSolelyOwnedProject(tx, { user_id: id })) !== undefined) {
+    throw conflict(
+      'last_owner',
+      'The user is the only owner of a project. Make another member an owner, or delete the project first.',
+    )
+  }
+  // No remaining member can restore these deleted projects. The next retention round purges them.
+  await sql.expireSolelyOwnedProjects(tx, { user_id: id, days: restorableDays + 1 })
+  await sql.transferProjects(tx, { user_id: id })
+  const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
+  const organizationMemberships = await endMemberships(tx, { id, email: row.email! }, origin)
+  await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
+  await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
+  await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
+  await tx.prisma.signIn.deleteMany({ where: { userId: id } })
+  await tx.prisma.userPassword.deleteMany({ where: { userId: id } })
+  await tx.prisma.userTotp.deleteMany({ where: { userId: id } })
+  await tx.prisma.recoveryCode.deleteMany({ where: { userId: id } })
+  await tx.prisma.identity.deleteMany({ where: { userId: id } })
+  await tx.prisma.passkey.deleteMany({ where: { userId: id } })
+  await tx.prisma.passkeyChallenge.deleteMany({ where: { userId: id } })
+  await tx.prisma.oneTimeToken.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
+  await tx.prisma.mail.deleteMany({ where: { OR: [{ recipient: row.email! }, { userId: id }] } })
+  await tx.prisma.apiRequest.deleteMany({ where: { userId: id } })
+  await tx.prisma.usageDay.deleteMany({ where: { userId: id } })
+  await tx.prisma.webhookEndpoint.updateMany({
+    where: { userId: id, deletedAt: null },
+    data: deletedEndpoint(),
+  })
+  await tx.prisma.settings.deleteMany({ where: { userId: id } })
+  await tx.prisma.avatar.deleteMany({ where: { userId: id } })
+  for (const member of memberships) await events.emit(tx, 'member.removed', member)
+  for (const member of organizationMemberships) await events.emit(tx, 'organization_member.removed', member)
+}

@@ -1,0 +1,41 @@
+// The retention tasks of all domains, in the order in which they run.
+import * as sql from '../../generated/sql/idempotency.ts'
+import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteDocumentsOfFiles } from '../ai/knowledge/documents.ts'
+import { eventRetentionTasks } from '../events/retention.ts'
+import { projectRetentionTasks } from './purge-project.ts'
+import { projectCountTasks } from '../projects/counts.ts'
+import { expiryTasks, type StorageRetention } from '../storage/retention.ts'
+import { quotaCountTasks } from '../users/quotas.ts'
+import { webhookRetentionTasks } from '../webhooks/retention.ts'
+
+export interface RetentionTasksOptions {
+  /** How many days events are kept. Default 30. */
+  eventDays?: number
+}
+
+const idempotencyRecordsPerStep = 5000
+
+/** Tasks for projects, idempotency records, events and webhooks. */
+export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {}): RetentionTask[] {
+  return [
+    ...projectRetentionTasks(),
+    { name: 'answers', step: deleteBatch(sql.deleteOldRecords, idempotencyRecordsPerStep) },
+    ...eventRetentionTasks({ days: eventDays }),
+    ...webhookRetentionTasks(),
+  ]
+}
+
+/** Adds the changes of counters to their totals. */
+export function countTasks(): RetentionTask[] {
+  return [...quotaCountTasks(), ...projectCountTasks()]
+}
+
+/** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */
+export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
+  return expiryTasks({
+    storage,
+    events,
+    deleteDocuments: (tx, fileId) => deleteDocumentsOfFiles(tx, events, [fileId]),
+  })
+}
