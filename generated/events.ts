@@ -107,8 +107,8 @@ export interface EventObjects {
 export type EventType = keyof EventObjects
 
 /**
- * What the spec declares for an event type. `project` and `organization` are the fields of the object
- * with their ids, `serializer` writes the object, and `payload` validates the whole event.
+ * The declaration of an event type. `project` and `organization` are the fields of the object with their
+ * ids, `serializer` writes the object, and `payload` validates the whole event.
  */
 export interface EventInfo {
   scope: string

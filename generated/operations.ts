@@ -346,7 +346,7 @@ function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, 
   return rows
 }
 
-/** What the spec declares for each operation. */
+/** The declaration of each operation. */
 export const operations: Record<OperationId, OperationInfo> = withErrorReplies<OperationId>({
   signUp: {
     id: "signUp",

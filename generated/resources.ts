@@ -36,9 +36,9 @@ export interface ResourceInfo {
   operations: Record<string, string>
   /** The path parameter with its id. */
   parameter: string
-  /** What it, or the resource that it is in, is in. */
+  /** The kind of the outermost parent. */
   place: 'project' | 'organization' | 'platform'
-  /** The resource that it is in; null for the place alone. */
+  /** The parent resource; null for a resource directly in the place. */
   outer: { name: string; parameter: string } | null
   /** The fields by the names of their columns, where these differ. */
   fields: Record<string, string>

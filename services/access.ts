@@ -68,8 +68,8 @@ export async function authorizeReplay(tx: Db, request: RepeatedRequest, stored: 
 }
 
 /**
- * What a stored answer is about; null outside of all projects and organizations. The status of a project may
- * be another now, also by the request itself.
+ * The subject of a stored answer; null outside of all projects and organizations. The status of the project
+ * may have changed since, also by the request itself.
  */
 function subjectOf(
   { operation, principal, params: { id } }: RepeatedRequest,
@@ -88,8 +88,8 @@ function subjectOf(
 }
 
 /**
- * A secret may be that of a key without an end, for all addresses. Throws 403 for another credential that
- * could not make such a key now.
+ * A secret may be that of a key without expiry, for all addresses. Throws 403 for another credential that
+ * could not create such a key now.
  */
 async function requireUnlimited(tx: Db, principal: Principal): Promise<void> {
   await requireRecentSignIn(tx, principal)

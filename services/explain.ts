@@ -37,7 +37,7 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
 }
 
 /**
- * Who would send the request: the caller, or the key or user that the request names.
+ * The sender of the explained request: the caller, or the key or user that the request names.
  * @returns the error of its authentication for a key or user that cannot make requests.
  * @throws 404; 403 for a key or user that the caller may not ask about, or if the calling key lacks the
  * scopes of the operation: it must not learn through another what exists.
@@ -153,7 +153,7 @@ async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Pri
     status: states === undefined ? null : `a project that is ${states.join(' or ')}`,
   }
   const failed = error === null ? null : { 404: 'resource', 403: 'role', 409: 'status' }[error.status]
-  // What comes after the first failure is not known.
+  // The checks after the first failure are not known.
   const names = ['resource', 'role', 'status'] as const
   const known = failed == null ? names : names.slice(0, names.indexOf(failed as 'role') + 1)
   return known.map((name) => check(name, requirements[name], name === failed ? error : null))

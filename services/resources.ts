@@ -162,7 +162,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
 }
 
 interface ConflictOptions {
-  /** What the row is in, for the message. */
+  /** The parent of the row, for the message. */
   of?: string | null
   /** The columns that say so. They are not named. */
   within?: string[]

@@ -2,7 +2,7 @@
 import { optional } from '../../infra/database/queries.ts'
 
 /**
- * What a resource is called in messages, and the access of a user to it, for a resource of any kind with an
+ * The name of a resource in messages, and the access of a user to it, for a resource of any kind with an
  * optional project.
  * @see prisma/sql/access/find-resource.sql
  */

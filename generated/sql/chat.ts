@@ -153,7 +153,8 @@ export const deleteSessionsOfDeletedUsers = one<{ limit: number }, DeleteSession
   'chat/delete-sessions-of-deleted-users',
   `WITH deleted AS (
   DELETE FROM ai_sessions WHERE id = ANY(ARRAY(
-    SELECT s.id FROM users u JOIN ai_sessions s ON s.workspace_id = u.id WHERE u.status = 'deleted' LIMIT $1))
+    SELECT s.id FROM users u JOIN ai_sessions s ON s.workspace_id = u.id
+    WHERE u.status = 'deleted' LIMIT $1))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -161,6 +162,19 @@ SELECT count(*)::int AS n FROM deleted`,
 )
 export interface DeleteSessionsOfDeletedUsersRow {
   n: number
+}
+
+/**
+ * An answer of a session in progress.
+ * @see prisma/sql/chat/find-answer-in-progress.sql
+ */
+export const findAnswerInProgress = optional<{ session_id: string }, FindAnswerInProgressRow>(
+  'chat/find-answer-in-progress',
+  `SELECT id FROM ai_messages WHERE session_id = $1 AND status = 'in_progress' LIMIT 1`,
+  ['session_id'],
+)
+export interface FindAnswerInProgressRow {
+  id: string
 }
 
 /**
@@ -673,7 +687,8 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
         AND a.position = (
           SELECT min(n.position) FROM ai_messages n
           WHERE n.session_id = $1 AND n.position > m.position)))
-    AND NOT EXISTS (SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
+    AND NOT EXISTS (
+      SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT CASE WHEN space.id = $3 THEN $4::text[] IS NULL
   ELSE ($4::text[] IS NULL OR space.id = ANY($4)) AND EXISTS (
     SELECT 1 FROM members r
     WHERE r.project_id = space.id AND r.user_id = $3 AND r.ai_role IS NOT NULL

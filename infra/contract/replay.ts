@@ -1,4 +1,4 @@
-// What a request gets that repeats an earlier one with its Idempotency-Key.
+// The answer to a request that repeats an earlier one with its Idempotency-Key.
 import type { Db } from '../database/database.ts'
 
 /** The stored response to the earlier request. A handler returns it as it is. */

@@ -16,7 +16,7 @@ export interface RequestOrigin {
     user_id: string
     service_account_id: string | null
   } | null
-  /** Whose limits the request uses; default: those of the user. */
+  /** The account whose limits the request uses; default: the user. */
   accountId?: string | null
 }
 

@@ -37,11 +37,11 @@ type PageParameters<Parameters, Filters, Sort> = Parameters & {
 } & PageQuery & { sort: Sort; order: Order }
 
 /** No parameter besides those of the list: TypeScript itself allows them in a spread object. */
-type Exactly<Given, Known> = Given & { [Name in Exclude<keyof Given, keyof Known>]: UnknownParameter }
+type Exactly<Given, Known> = Given & { [Name in Exclude<keyof Given, keyof Known>]: NoFilterInSql<Name> }
 
-/** No value has this type; the compiler's message names it. */
-interface UnknownParameter {
-  neverGiven: never
+/** No value has this type; the compiler's message names it: the file of the list has no such `-- @filter`. */
+interface NoFilterInSql<Name> {
+  neverGiven: [Name, never]
 }
 
 export type ListQuery<Parameters, Filters, Sort, Row> = {

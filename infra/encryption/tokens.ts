@@ -1,6 +1,5 @@
-// The tokens of sessions and of e-mails. Those of sessions are signed with SECRET_KEY and stored nowhere. The
-// cookie of a browser's session has a token, too.
-// Those of e-mails are random, and stored as SHA-256.
+// The tokens of sessions and of e-mails. Tokens of sessions are signed with SECRET_KEY and not stored. The
+// cookie of a browser's session has a token, too. Tokens of e-mails are random, and stored as SHA-256.
 import { hash, randomBytes } from 'node:crypto'
 import type { Cipher } from './cipher.ts'
 

@@ -1,6 +1,6 @@
-// Job queues: the table `jobs`. A job is added in the transaction that makes it necessary and completed in the
-// transaction that stores its outcome. Between the two it may run more than once: a fetched job is due again
-// when its time-out ends, so the jobs of a worker that died need no other care.
+// Job queues: the table `jobs`. A job is added in the transaction that makes it necessary and completed in
+// the transaction that stores its outcome. Between the two it may run more than once: a fetched job is due
+// again when its time-out ends, so the jobs of a worker that died need no other care.
 import * as sql from '../../generated/sql/jobs.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Database, Db } from '../database/database.ts'
@@ -72,7 +72,7 @@ export interface QueueOptions {
    * fetch at the same moment.
    */
   groupConcurrency: number
-  /** The same limit for each further lane. */
+  /** As `groupConcurrency`, for each further lane. */
   lanes?: Record<string, number>
 }
 

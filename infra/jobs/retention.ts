@@ -5,7 +5,7 @@ import type { Database, Db } from '../database/database.ts'
 
 /** Deletes one kind of expired rows. */
 export interface RetentionTask {
-  /** What the task deletes, as a plural: errors and results name it. */
+  /** The name of the deleted things, as a plural, for errors and results. */
   name: string
   /**
    * Deletes a batch in its own transaction within a second or two, because a shutdown waits for it. Two

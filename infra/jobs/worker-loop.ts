@@ -1,7 +1,7 @@
 // The loop of a background worker: it polls for due work, tracks the running jobs, and stops in the same way
 // for every worker.
 
-/** What starts and stops the background workers of a process. */
+/** The background workers of a process. */
 export interface BackgroundWorker {
   /** Polls now instead of after the interval. Call it when work may be due. */
   wake(): void

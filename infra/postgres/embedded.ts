@@ -35,7 +35,7 @@ export interface EmbeddedPostgres {
 
 export interface EmbeddedOptions {
   dataDir: string
-  /** What to do when another server already runs the database of this folder. */
+  /** Attaches to a database of this folder that another server already runs, or refuses it. */
   whenRunning: 'attach' | 'refuse'
   onProgress?: (message: string) => void
   /** Trades durability for speed; for tests only. */

@@ -1,4 +1,4 @@
-// What changes besides OpenAPI: extensions whose changes a client notices.
+// Changes besides OpenAPI: extensions whose changes a client notices.
 import type { Node, Report } from './change.ts'
 
 export interface ChangesProfile {

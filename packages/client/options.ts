@@ -91,7 +91,7 @@ function baseUrlOf(value: unknown, prefix: string): string {
   return prefix !== '' && base.endsWith(prefix) ? base.slice(0, -prefix.length) : base
 }
 
-/** Only what cannot be a key; the server checks the rest. The message does not contain the key. */
+/** Refuses values that cannot be a key; the server checks others. The message does not contain the key. */
 function requireKey(key: unknown): void {
   if (key === undefined || key === null) return
   const problem =

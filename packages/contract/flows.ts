@@ -28,7 +28,7 @@ async function runFlow(run: Run, operations: Operation[], work: Flow['work']): P
   try {
     await work(async (name, { as, allow = [], ...parts } = {}) => {
       const operation = operations.find(({ id }) => id === name)!
-      const keys = { other: otherUser!.key, operator: operator.key, nobody: null }
+      const keys = { other: otherUser!.key, operator: operator.key }
       const key = as === undefined ? run.accounts.keyFor(operation) : keys[as]
       const body = parts.body === undefined ? {} : { type: 'application/json' }
       const answer = await run.call(part, operation, { ...body, ...parts }, key)

@@ -69,7 +69,7 @@ async function sendBrokenParameters(run: Run, operation: Operation, parts: Reque
 }
 
 async function sendBrokenBody(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
-  const { noBody, mediaType, brokenJson, strictBodies } = run.options.profile.refusals
+  const { missingBody, mediaType, brokenJson, strictBodies } = run.options.profile.refusals
   for (const media of operation.body!.media)
     if (canEncode(media.type, media.schema)) await sendBrokenMedia(run, operation, parts, media)
   const [first] = operation.body!.media
@@ -80,7 +80,7 @@ async function sendBrokenBody(run: Run, operation: Operation, parts: RequestPart
       run,
       operation,
       { ...parts, body: undefined, type: undefined },
-      noBody,
+      missingBody,
       'no-body',
       'no body',
     )
@@ -213,7 +213,7 @@ async function expectRejection(
   // 404 is correct for an invalid path, and 400 may be about another part of the request.
   if (where === 'path' && (answer.status === 404 || answer.status === 400)) return
   if (isUnreachable(run.options, operation) && answer.status === 404) return
-  // tus answers 412 to an unsupported version before it validates the rest.
+  // tus answers 412 to an unsupported version before it validates other fields.
   if (where === 'header' && answer.status === 412) return
   const { isOfInvalid, nameField } = run.options.profile.refusals
   if (answer.status !== 400 && !isOfInvalid(operation, answer.status))

@@ -1,4 +1,4 @@
-// What a server keeps besides its OpenAPI document, and what a run may do with it.
+// The rules of a server besides its OpenAPI document, and the limits of a run.
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import type { Json, Operation } from '@platform-api/openapi/document.ts'
@@ -35,7 +35,7 @@ export interface ContractProfile {
 export interface AccountRules {
   /** The body for each user, beside what the schema requires. */
   user: Json
-  /** What the body has for a user with all rights; the schema must list the values. */
+  /** The properties of the body for a user with all rights; the schema must list the values. */
   operator: Record<string, string>
   /** The body for a key with these scopes. */
   key(scopes: string[]): Json
@@ -52,7 +52,7 @@ export type Call = (operation: string, step?: Step) => Promise<Answer>
 
 export interface Step extends Partial<RequestParts> {
   /** Default: the actor. */
-  as?: 'other' | 'operator' | 'nobody'
+  as?: 'other' | 'operator'
   /** Errors that do not end the flow. */
   allow?: number[]
 }
@@ -76,14 +76,14 @@ export interface RefusalRules {
   /** Whether the status, which is not 400, refuses an invalid request. */
   isOfInvalid(operation: Operation, status: number): boolean
   /** The statuses for a required body that is missing. */
-  noBody: number[]
+  missingBody: number[]
   /** The statuses for an undeclared media type. */
   mediaType: number[]
   /** The statuses for a body that is no JSON, or not of the schema's type. */
   brokenJson: number[]
   /**
-   * Whether these bodies are refused whatever the schema allows: an undeclared media type where forms are
-   * declared, a form with an invalid value that is empty, and JSON with lone surrogates or U+0000.
+   * Whether these bodies are refused, even if the schema allows them: an undeclared media type where forms
+   * are declared, a form with an invalid value that is empty, and JSON with lone surrogates or U+0000.
    */
   strictBodies: boolean
   /** Whether an error names the invalid field, and not the whole body. */
@@ -121,7 +121,7 @@ export interface ListRules {
   unknownIds: boolean
 }
 
-/** What HTTP and the document say, for any API. */
+/** The rules of HTTP and of the document, for any API. */
 export const openapi: ContractProfile = {
   prepare: (document) => withResourceIds(withMergedParts(document)),
   selects: () => true,
@@ -147,7 +147,7 @@ export const openapi: ContractProfile = {
     isOfInvalid({ responses }, status) {
       return ![401, 403, 404, 405].includes(status) && (status === 422 || responses.has(status))
     },
-    noBody: [400, 411, 415, 422],
+    missingBody: [400, 411, 415, 422],
     mediaType: [400, 415, 422],
     brokenJson: [400, 413, 422],
     strictBodies: false,

@@ -83,7 +83,7 @@ function sentAs(name: string, value: Json): Array<[string, string]> {
   return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
 }
 
-/** Long values are cut, and optional parameters left out, where they do not fit in so many characters. */
+/** Long values are cut, and optional parameters left out, where they do not fit in `maxLength` characters. */
 function shortened(
   parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
   maxLength: number,
@@ -133,7 +133,7 @@ function bodies(
           ? value
           : value.filter(isValid)
       if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
-      // Optional properties often cause an early error; minimal bodies reach the rest of the handler.
+      // Optional properties often cause an early error; minimal bodies get further in the handler.
       const mixed = fc.oneof(
         { arbitrary: matched, weight: 3 },
         { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
@@ -289,9 +289,9 @@ export function createOperations(run: Run, kind: string): Operation[] {
   )
 }
 
-/** A resource may need another one, which needs another one, and so on, so often. */
+/** The maximum depth of resources that need each other: each may need another one. */
 const maxMaking = 5
-/** A resource that could not be created so often is not tried again. */
+/** A resource is not tried again after this number of failures. */
 const maxFailures = 3
 const failures = new WeakMap<Run, Map<string, number>>()
 

@@ -1,5 +1,5 @@
-// The state of a run. A run has its own accounts and resources, and shares the rest with the runs that test
-// other operations at the same time.
+// The state of a run. A run has its own accounts and resources, and shares everything else with the runs that
+// test other operations at the same time.
 import { problemsOf, type Problem } from './checks.ts'
 import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf, successOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
@@ -17,7 +17,7 @@ export interface Unfinished {
   reason: string
 }
 
-/** What runs at the same time share. */
+/** The state that simultaneous runs share. */
 export interface Shared {
   options: RunOptions
   document: Json

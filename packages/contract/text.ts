@@ -33,7 +33,7 @@ export function reportAsText(outcome: Outcome, url: string, options: Record<stri
   ].join('\n')
 }
 
-/** What was not checked, by reason and part. */
+/** The unfinished checks, by reason and part. */
 export function unfinishedLines({ unfinished }: Pick<Outcome, 'unfinished'>): string[] {
   return [...Map.groupBy(unfinished, ({ reason, part }) => `${part}, because ${reason}`)].map(
     ([what, own]) =>

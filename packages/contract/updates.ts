@@ -61,8 +61,8 @@ export async function checkUpdates(
 }
 
 /**
- * What the update repeats of the resource so that it changes only one property: PUT replaces the whole
- * resource, unless the profile says that it merges.
+ * The properties that an update must repeat to change only one: PUT replaces the whole resource, unless the
+ * profile says that it merges.
  */
 function kept(run: Run, { method }: { method: string }, present: Json, writable: string[]): Json {
   if (method !== 'PUT' || run.options.profile.requests.putMerges) return {}

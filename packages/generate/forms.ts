@@ -1,4 +1,4 @@
-// What a server needs to know of a multipart form: which fields are JSON, files and lists.
+// The JSON, file and list fields of a multipart form, for a server.
 import { isJson, schemaOf, styleOf, type Encoding, type Media } from '@platform-api/openapi/document.ts'
 
 type Json = any

@@ -17,7 +17,7 @@ export interface ProjectReport {
   operations: number
   /** The files that were written, relative to the folder. */
   wrote: string[]
-  /** Handlers that no operation has any more. */
+  /** Handlers without an operation. */
   notes: string[]
 }
 

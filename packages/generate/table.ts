@@ -72,7 +72,7 @@ export interface OperationInfo {
   url: string
   /** The names of \`p0\`, \`p1\` and so on. */
   pathNames: string[]
-  /** What the query must have: a document may have paths such as \`/items?beta=true\`. */
+  /** Values that the query must have: a document may have paths such as \`/items?beta=true\`. */
   fixedQuery?: Array<[name: string, value: string]>
   parameters: ParameterInfo[]
   body: { required: boolean; media: MediaInfo[] } | null

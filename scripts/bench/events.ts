@@ -134,7 +134,8 @@ async function costOfWrites(
     atMost(1.25, {
       name: `${action} with its event, multiple of without`,
       value: sum(loud[i]) / sum(silent[i]),
-      timeSpent: `of the server ${more(i, spent, 'server')}; of PostgreSQL ${more(i, statements, 'postgres')}`,
+      timeSpent:
+        `of the server ${more(i, spent, 'server')}; ` + `of PostgreSQL ${more(i, statements, 'postgres')}`,
     }),
   )
   return { text, goals }

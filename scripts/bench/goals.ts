@@ -7,7 +7,7 @@ export interface Goal {
   goal: string
   value: string
   met: boolean
-  /** What the remaining time is spent on, printed when the goal is missed. */
+  /** Where the time is spent, printed when the goal is missed. */
   timeSpent: string
 }
 

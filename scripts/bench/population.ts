@@ -140,8 +140,8 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
 }
 
 /**
- * Copies the only event of a database so often, spread over the 30 days before now. One in a hundred has its
- * type, the others the type `project.updated`.
+ * Copies the only event of a database `count` times, spread over the 30 days before now. One in a hundred has
+ * its type, the others the type `project.updated`.
  */
 export async function addEvents(url: string, dataDir: string, count: number): Promise<void> {
   const client = await openAsAdministrator(url, dataDir)
@@ -192,7 +192,7 @@ export async function addMemberships(
   }
 }
 
-/** Copies the only event of a database so often into every second of the first `among` projects, in turns. */
+/** Copies the only event of a database `count` times, in turns into every second of the first projects. */
 export async function spreadEvents(
   url: string,
   dataDir: string,
@@ -262,8 +262,8 @@ export interface Copies {
 }
 
 /**
- * Copies a row so often, one millisecond apart from `first` on. Copies have ids and times of their own. Their
- * names, and the texts and bytes of unique indexes, have the number of the copy.
+ * Copies a row `count` times, one millisecond apart from `first` on. Copies have ids and times of their own.
+ * Their names, and the texts and bytes of unique indexes, have the number of the copy.
  */
 export async function copyRow(
   url: string,

@@ -23,8 +23,12 @@ const exceptions: Record<string, string> = {
 /** Files in the folder that are not part of the project: see .gitignore. */
 const ignored = /^(\.git|\.data|\.tap|\.env)$|(^|\/)node_modules$|\.log$/
 
-/** Neither a row of a Markdown table, a link nor an environment variable can be wrapped. */
-const unwrappable: Record<string, RegExp> = { md: /^\s*\||^\s*(-\s+)?\S+$/, example: /^(# )?[A-Z_]+=\S*$/ }
+/** Rows of Markdown tables, links, environment variables and the types of a statement cannot be wrapped. */
+const unwrappable: Record<string, RegExp> = {
+  md: /^\s*\||^\s*(-\s+)?\S+$/,
+  example: /^(# )?[A-Z_]+=\S*$/,
+  sql: /^-- @type /,
+}
 
 /**
  * @returns one line, `file:line has n columns`, for each line that is too long in the project at `folder`.

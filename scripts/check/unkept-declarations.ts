@@ -1,7 +1,6 @@
 // Finds what the spec declares of an operation and its handler never does: a success status that it never
-// answers, and in all functions that it can reach no use of If-Match, no check of the project's role, no
-// `once` for a streamed body, or no event of a write. That a function is reached does not prove that each
-// request calls it: the tests do that.
+// answers, and in all functions that it can reach no use of If-Match, no check of the project's role, or no
+// event of a write. That a function is reached does not prove that each request calls it: the tests do that.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
@@ -21,20 +20,10 @@ interface Duty {
   says: string
 }
 
-const takes = (document: Json, { parameters = [] }: Json, name: string): boolean =>
-  parameters.some((parameter: Json) => resolve(document, parameter).name === name)
-
 const duties: Duty[] = [
   {
-    isDeclared: (document, operation) =>
-      takes(document, operation, 'Idempotency-Key') &&
-      operation['x-idempotency'] === undefined &&
-      Object.keys(operation.requestBody?.content ?? {}).some((type) => type !== 'application/json'),
-    reaches: 'once',
-    says: 'ignores the Idempotency-Key of a streamed body: make its changes in `once`',
-  },
-  {
-    isDeclared: (document, operation) => takes(document, operation, 'If-Match'),
+    isDeclared: (document, { parameters = [] }) =>
+      parameters.some((parameter: Json) => resolve(document, parameter).name === 'If-Match'),
     reaches: 'ifMatch',
     says: 'never compares If-Match, which the spec declares: call `request.ifMatch` with the locked row',
   },

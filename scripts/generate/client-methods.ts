@@ -28,7 +28,7 @@ export interface MethodTypes {
 }
 
 export function methodTypes(document: Json, operation: Operation): MethodTypes {
-  const { id, method, path, fullPath, query, header, body } = operation
+  const { id, method, path, fullPath, queryParameters, headerParameters, body } = operation
   const { summary, description = '', deprecated } = document.paths[path][method]
   const declarations: string[] = []
   const page = outputOf(operation)
@@ -42,13 +42,13 @@ export function methodTypes(document: Json, operation: Operation): MethodTypes {
       ...lines(description),
       ...(deprecated ? ['@deprecated'] : []),
     ],
-    parameters: operation.path_.map((parameter) => ({
+    parameters: operation.pathParameters.map((parameter) => ({
       name: parameter.name,
       description: describe(document, parameter),
     })),
-    path: operation.path_.length === 0 ? null : parametersTypeOf(id, 'path'),
-    query: partOf(id, 'query', query),
-    headers: partOf(id, 'header', header),
+    path: operation.pathParameters.length === 0 ? null : parametersTypeOf(id, 'path'),
+    query: partOf(id, 'query', queryParameters),
+    headers: partOf(id, 'header', headerParameters),
     body:
       body === null
         ? null
@@ -64,7 +64,7 @@ export function methodTypes(document: Json, operation: Operation): MethodTypes {
   }
 }
 
-function partOf(id: string, place: keyof typeof parameterTypes, parameters: Operation['query']) {
+function partOf(id: string, place: keyof typeof parameterTypes, parameters: Operation['queryParameters']) {
   if (parameters.length === 0) return null
   return { type: parametersTypeOf(id, place), required: parameters.some(({ required }) => required === true) }
 }

@@ -6,9 +6,9 @@ import { resolve } from '@platform-api/openapi/resolve.ts'
 type Json = any
 
 export function rowOf(document: Json, operation: Operation, name: string | undefined): OperationRow {
-  const { body, header } = operation
+  const { body, headerParameters } = operation
   const stream = streamOf(document, operation)
-  const takes = (parameter: string): boolean => header.some((one) => one.name === parameter)
+  const takes = (parameter: string): boolean => headerParameters.some((one) => one.name === parameter)
   const acceptsJson = body?.contentTypes.includes('application/json') === true
   return {
     method: operation.method.toUpperCase(),
@@ -16,7 +16,7 @@ export function rowOf(document: Json, operation: Operation, name: string | undef
     prefix: operation.fullPath.slice(0, -operation.path.length),
     name,
     body: body === null ? undefined : true,
-    query: operation.query.length === 0 ? undefined : true,
+    query: operation.queryParameters.length === 0 ? undefined : true,
     answer: answerOf(operation),
     type: body === null || body.form !== null || acceptsJson ? undefined : body.contentTypes[0],
     form: body?.form ? { file: body.form.file, json: body.form.json } : undefined,
@@ -44,7 +44,8 @@ export function answerOf(operation: Operation): OperationRow['answer'] {
 /** Whether a list has pages, or is a log that only `cursor` continues. */
 export function listOf(document: Json, operation: Operation): OperationRow['list'] {
   const { properties = {} } = resolve(document, successesOf(operation)[0]?.schema) ?? {}
-  const asks = (name: string): boolean => operation.query.some((parameter) => parameter.name === name)
+  const asks = (name: string): boolean =>
+    operation.queryParameters.some((parameter) => parameter.name === name)
   if (properties.data === undefined) return undefined
   if (asks('cursor') && properties.next_cursor !== undefined && properties.has_more !== undefined)
     return 'log'

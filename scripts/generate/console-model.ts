@@ -139,9 +139,9 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
   return operations.flatMap((operation): ConsoleList[] => {
     const items = itemOf(document, operation)
     if (items === null) return []
-    const { path, query } = operation
+    const { path, queryParameters } = operation
     const fields = fieldsOf(document, resolve(document, items))
-    const sort = query.find(({ name }) => name === 'sort')
+    const sort = queryParameters.find(({ name }) => name === 'sort')
     const hints = hintsOf(document, operation)
     return [
       {
@@ -150,13 +150,13 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         tag: operation.tag,
         operation: operation.id,
         columns: hints.columns === undefined ? columnsOf(fields) : declaredColumns(operation, hints, fields),
-        filters: query
+        filters: queryParameters
           .filter(({ name }) => !common.has(name))
           .sort((a, b) => Number(b.name === 'q') - Number(a.name === 'q'))
           .map(({ name, schema, required }) => fieldOf(document, name, schema, required === true))
           .map(({ help: _, ...field }) => field),
         sort: resolve(document, sort?.schema)?.enum ?? [],
-        ordered: query.some(({ name }) => name === 'order'),
+        ordered: queryParameters.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
         prefix: idPrefixOf(fields) ?? null,
         ...itemOfList(document, operations, details, path, items),
@@ -307,7 +307,7 @@ function operationOf(
   operation: Operation,
   client: string | undefined,
 ): Omit<ConsoleOperation, 'secrets'> {
-  const { method, fullPath, summary, body, path_ } = operation
+  const { method, fullPath, summary, body, pathParameters } = operation
   const schema = body?.schema ?? body?.fields ?? null
   const fields = schema === null ? [] : fieldsOf(document, resolve(document, schema))
   // Where a body may also be JSON, the file is one of its alternatives.
@@ -315,14 +315,14 @@ function operationOf(
   return {
     method: method.toUpperCase(),
     path: fullPath,
-    parameters: path_.map(({ name }) => name),
+    parameters: pathParameters.map(({ name }) => name),
     summary,
     client: client ?? null,
     fields: body === null ? null : [...file, ...fields],
     query:
       method === 'get'
         ? []
-        : operation.query.map(({ name, schema, required }) =>
+        : operation.queryParameters.map(({ name, schema, required }) =>
             fieldOf(document, name, schema, required === true),
           ),
     /** The body as JSON, for a schema that is no object with fields. */

@@ -109,6 +109,19 @@ export async function readContract(root: string): Promise<Json> {
   return document
 }
 
+/** The bundled document at `root`, without the lint. @throws ContractError for what cannot be read. */
+export async function bundledContract(root: string): Promise<Json> {
+  const config = await createConfig({})
+  const { bundle: document, problems } = await bundle({
+    ref: root,
+    config,
+    externalRefResolver: new SpecResolver(config.resolve),
+  })
+  const failed = problems.filter(({ severity }) => severity === 'error')
+  if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
+  return document.parsed
+}
+
 /** @throws ContractError for every part of the spec that nothing refers to. */
 export async function requireAllUsed(root: string): Promise<void> {
   const problems = await unusedParts(root)

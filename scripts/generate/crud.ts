@@ -32,7 +32,7 @@ type Json = any
 
 /** Reads the files of the spec and expands x-crud in them. */
 export class SpecResolver extends BaseResolver {
-  /** What is wrong with the x-crud of the files read so far. */
+  /** The problems in the x-crud of the files read so far. */
   problems: SpecProblem[] = []
   #origins = new Map<string, Origin[]>()
 
@@ -46,7 +46,7 @@ export class SpecResolver extends BaseResolver {
     return document
   }
 
-  /** What the part at the pointer was derived from; the same pointer for a part that the file itself has. */
+  /** The origin of the part at the pointer; the same pointer for a part that the file itself has. */
   originOf(file: string, pointer: string): string {
     return originOf(this.#origins.get(file) ?? [], pointer)
   }

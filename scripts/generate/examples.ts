@@ -51,7 +51,9 @@ const withoutText = /octet-stream|^\*\//
 
 /** The request of an operation. A body that need not be sent and has no fields is left out. */
 export function requestOf(document: Json, operation: Operation): RequestExample {
-  const parameters = (place: 'path_' | 'query' | 'header'): Record<string, string | number> =>
+  const parameters = (
+    place: 'pathParameters' | 'queryParameters' | 'headerParameters',
+  ): Record<string, string | number> =>
     Object.fromEntries(
       operation[place]
         .filter((parameter) => parameter.required === true || (parameter as Json).example !== undefined)
@@ -61,9 +63,9 @@ export function requestOf(document: Json, operation: Operation): RequestExample 
         ]),
     )
   return {
-    path: parameters('path_'),
-    query: parameters('query'),
-    headers: parameters('header'),
+    path: parameters('pathParameters'),
+    query: parameters('queryParameters'),
+    headers: parameters('headerParameters'),
     body: bodyOf(document, operation),
   }
 }

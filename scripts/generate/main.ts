@@ -30,6 +30,7 @@ import type { Compilers } from '../compile/validators.ts'
 import { emitSchemas, plainSchemas, Pool, schemasOf } from './schemas.ts'
 import { generatePrisma, stalePrisma } from './prisma.ts'
 import { generateSql, staleSql } from './sql/sql.ts'
+import { missingFilters } from './sql/missing-filters.ts'
 import { unusedFiles } from './sql/unused.ts'
 import { writeStubs } from './stubs.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
@@ -170,11 +171,12 @@ interface Options {
   out?: string
 }
 
-/** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers. */
+/** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers; `notes` as below. */
 interface Generated {
   operations: number
   wrote: string[]
   stubs: string[]
+  notes: string[]
 }
 
 /**
@@ -185,13 +187,13 @@ export async function generate(options: Options): Promise<string[]> {
   if (options.check) return await checkGenerated(options)
   if (options.types) return await writeTypes()
   const started = process.cpuUsage()
-  const { operations, wrote, stubs } = await writeGenerated(options)
+  const { operations, wrote, stubs, notes } = await writeGenerated(options)
   const { user, system } = process.cpuUsage(started)
   const seconds = ((user + system) / 1e6).toFixed(1)
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   return [
     ...stubs,
-    ...(options.out === undefined ? await unused() : []),
+    ...notes,
     `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
@@ -210,6 +212,7 @@ async function writeGenerated(options: Options): Promise<Generated> {
     operations: operations.length,
     wrote,
     stubs: options.stubs ? await writeStubs(root, operations, resources) : [],
+    notes: options.out === undefined ? await notesOn(operations) : [],
   }
 }
 
@@ -230,19 +233,19 @@ async function markTypes(): Promise<void> {
 
 /**
  * Writes the files that a server loads. `writeTypes` writes the others. Both return the names of changed
- * files. `notes` are the parts of spec/ and the files of prisma/sql that nothing uses.
+ * files. `notes` are about parts of spec/ and files of prisma/sql.
  * @throws GenerateError before any file is written.
  */
 export async function writeServed(
   compilers: Compilers,
 ): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
   const out = outOf({})
-  const { served, types, clients } = await emit(specOf({}))
+  const { operations, served, types, clients } = await emit(specOf({}))
   const files = served(compilers)
   const wrote = [...(await generateDatabaseFiles(files)), ...(await write(out, files))]
   return {
     wrote,
-    notes: await unused(),
+    notes: await notesOn(operations),
     async writeTypes() {
       const ofCompilers = await types()
       const others = new Map([...(await clients(ofCompilers)), ...ofCompilers])
@@ -254,9 +257,10 @@ export async function writeServed(
   }
 }
 
-/** A note with its place for each part of spec/ and each file of prisma/sql that nothing uses. */
-async function unused(): Promise<string[]> {
-  return [...(await unusedParts(specOf({}))).map(formatProblem), ...unusedFiles(root)]
+/** The parts of spec/ and the files of prisma/sql that nothing uses, and the filters that lists lack. */
+async function notesOn(operations: Operation[]): Promise<string[]> {
+  const unused = (await unusedParts(specOf({}))).map(formatProblem)
+  return [...unused, ...unusedFiles(root), ...missingFilters(root, operations)]
 }
 
 /** The Prisma client and the functions for prisma/sql and the resources. @returns what it wrote. */

@@ -70,9 +70,9 @@ export interface Operation {
   /** Whether requests without a key are accepted. */
   keyOptional: boolean
   rateLimit: string | null
-  path_: Parameter[]
-  query: Parameter[]
-  header: Parameter[]
+  pathParameters: Parameter[]
+  queryParameters: Parameter[]
+  headerParameters: Parameter[]
   body: Body | null
   responses: Response[]
   /** The fields of the resource that its update does not take. */
@@ -122,9 +122,9 @@ export function operationsOf(document: Json): Operation[] {
           scopes !== null && security.some((alternative: Json) => Object.keys(alternative).length === 0),
         rateLimit:
           operation['x-rate-limit'] ?? (scopes === null ? null : method === 'get' ? 'default' : 'write'),
-        path_: parameters.filter((p) => p.in === 'path'),
-        query: parameters.filter((p) => p.in === 'query'),
-        header: parameters.filter((p) => p.in === 'header'),
+        pathParameters: parameters.filter((p) => p.in === 'path'),
+        queryParameters: parameters.filter((p) => p.in === 'query'),
+        headerParameters: parameters.filter((p) => p.in === 'header'),
         body: body === undefined ? null : bodyOf(document, body),
         responses: Object.entries<Json>(operation.responses).map(([status, node]) => {
           const response = resolve(document, node)

@@ -12,7 +12,7 @@ import { GenerateError } from './error.ts'
 
 /** In git. The other files are types. */
 const served = ['client.js', 'schema.sha256']
-/** What client.js was written from, and what the types were written from. */
+/** The hashes of the sources of client.js, and of the types. */
 const stampNames = ['schema.sha256', 'types.sha256']
 
 /**

@@ -165,9 +165,16 @@ export function schemasOf(operations: Operation[]): NamedSchemas {
   const responses = new Pool('reply')
   const names = new Map<string, ValidatorNames>()
   for (const operation of operations) {
-    const { id, path_, query, openQuery, header, body } = operation
+    const {
+      id,
+      pathParameters: path,
+      queryParameters: query,
+      openQuery,
+      headerParameters: header,
+      body,
+    } = operation
     names.set(id, {
-      path: path_.length === 0 ? undefined : paths.add(objectOf(path_, true), suggestedName(path_, id)),
+      path: path.length === 0 ? undefined : paths.add(objectOf(path, true), suggestedName(path, id)),
       // An operation without query parameters rejects all query parameters.
       query: queries.add(objectOf(query, !openQuery), suggestedName(query, id)),
       header:

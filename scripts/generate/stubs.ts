@@ -116,7 +116,7 @@ export const ${exportName(tag)} = {
  */
 function stub(operation: Operation): string {
   const { id, method, fullPath, summary, projectAccess, organizationAccess } = operation
-  const { scopes, path_, query, body } = operation
+  const { scopes, pathParameters, queryParameters, body } = operation
   const access =
     scopes === null
       ? 'Public'
@@ -141,8 +141,8 @@ function stub(operation: Operation): string {
   // A handler with access by role passes the whole request on.
   const used = [
     scopes !== null && 'principal',
-    path_.length > 0 && 'params',
-    query.length > 0 && 'query',
+    pathParameters.length > 0 && 'params',
+    queryParameters.length > 0 && 'query',
     body !== null && 'body',
   ].filter((name) => name !== false)
   const hasRole = projectAccess !== null || organizationAccess !== null

@@ -63,11 +63,11 @@ import { startServer } from '../support/server.ts'
 
 /** In the order of all tests: no key, missing scope, success, edge cases. */
 function skeleton(operation: Operation): string {
-  const { id, path_, scopes, summary } = operation
+  const { id, pathParameters, scopes, summary } = operation
   const call = callOf(operation)
   const lines = [
     'const server = await startServer(t)',
-    ...path_.map(({ name }) => `const ${name} = 'unknown'`),
+    ...pathParameters.map(({ name }) => `const ${name} = 'unknown'`),
     ...(scopes === null
       ? []
       : [`t.equal((await createClient(server.url, null).${call}).status, 401, 'without a key')`]),
@@ -88,24 +88,33 @@ function skeleton(operation: Operation): string {
 }
 
 /** The call of the tests' client: `get('/things')`. */
-function callOf({ method, path, path_, body }: Operation): string {
+function callOf({ method, path, pathParameters, body }: Operation): string {
   const url =
-    path_.length === 0 ? `'${path}'` : `\`${path.replace(/\{(\w+)\}/g, (_, name) => `\${${name}}`)}\``
+    pathParameters.length === 0
+      ? `'${path}'`
+      : `\`${path.replace(/\{(\w+)\}/g, (_, name) => `\${${name}}`)}\``
   if (method === 'get' || method === 'delete') return `${method}(${url})`
   if (method === 'post' || method === 'put') return `${method}(${url}${body === null ? '' : ', {}'})`
   return `call('${method.toUpperCase()}', ${url}${body === null ? '' : ', { body: {} }'})`
 }
 
 /** Edge cases that follow from the operation's declaration. */
-function edgesOf({ body, header, method, path_, projectAccess, organizationAccess }: Operation): string[] {
+function edgesOf({
+  body,
+  headerParameters,
+  method,
+  pathParameters,
+  projectAccess,
+  organizationAccess,
+}: Operation): string[] {
   const role = (projectAccess ?? organizationAccess)?.role ?? 'none'
   return [
     role !== 'none' && `a role below ${role} gets 403`,
-    path_.length > 0 && 'an unknown or inaccessible resource gets 404',
+    pathParameters.length > 0 && 'an unknown or inaccessible resource gets 404',
     body !== null && 'an invalid body gets 400',
-    header.some(({ name }) => name === 'Idempotency-Key') &&
+    headerParameters.some(({ name }) => name === 'Idempotency-Key') &&
       'a repeated Idempotency-Key replays the response',
-    header.some(({ name }) => name === 'If-Match') && 'a stale If-Match gets 412',
+    headerParameters.some(({ name }) => name === 'If-Match') && 'a stale If-Match gets 412',
     method !== 'get' && 'a failure leaves no event and no row',
   ].filter((edge) => edge !== false)
 }

@@ -102,7 +102,7 @@ function withErrorReplies<Id extends string>(rows: Record<Id, Row>): Record<Id, 
   return rows
 }
 
-/** What the spec declares for each operation. */
+/** The declaration of each operation. */
 export const operations: Record<OperationId, OperationInfo> = withErrorReplies<OperationId>({
 ${rows.join(',\n')},
 })
@@ -168,7 +168,7 @@ function errorSerializer(operations: Operation[], names: Map<string, ValidatorNa
 
 function tableRow(o: Operation, names: ValidatorNames): object {
   const success = o.responses.filter((r) => r.status < 400)
-  const takes = (name: string) => o.header.some((p) => p.name === name)
+  const takes = (name: string) => o.headerParameters.some((p) => p.name === name)
   return {
     id: o.id,
     method: o.method.toUpperCase(),
@@ -221,7 +221,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     // A body of raw bytes is not compared; a repeated key must come with the same header fields.
     idempotencyHeaders:
       takes('Idempotency-Key') && o.body?.streamed && !o.body.form
-        ? o.header.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key')
+        ? o.headerParameters.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key')
         : undefined,
     idempotent: takes('Idempotency-Key') && !o.ignoresIdempotencyKey,
     handlesIdempotency: o.handlesIdempotency ? true : undefined,
@@ -241,8 +241,8 @@ function tableRow(o: Operation, names: ValidatorNames): object {
   }
 }
 
-function queryObjectsOf({ query }: Operation): string[] | undefined {
-  const names = query.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
+function queryObjectsOf({ queryParameters }: Operation): string[] | undefined {
+  const names = queryParameters.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
   return names.length === 0 ? undefined : names
 }
 

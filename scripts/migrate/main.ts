@@ -1,7 +1,7 @@
 // `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
-//   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions; with
-//                   --empty, an empty one
-//   --check         fails if prisma/schema.prisma and the migrations differ, or a migration is of a later time
+//   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions;
+//                   with --empty, an empty one
+//   --check         fails if prisma/schema.prisma and the migrations differ, or a migration has a later time
 // Both load no code of services/ and generated/: some of it may be waiting for the table that they make.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,6 +15,7 @@ import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
 import { functionChanges } from '../generate/sql/functions.ts'
 import { SqlMistake } from '../generate/sql/source.ts'
+import { withEnumChecks } from './enum-checks.ts'
 
 answerHelp(import.meta)
 
@@ -73,9 +74,10 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
   const script = empty ? '' : await onTemporaryServer(allDifferences)
   if (script === '' && !empty)
     return console.log('prisma/schema.prisma, prisma/sql/functions and prisma/migrations match.')
+  const text = empty ? '' : await withEnumChecks(script)
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)
-  writeFileSync(join(folder, 'migration.sql'), script)
+  writeFileSync(join(folder, 'migration.sql'), text)
   console.log(
     `Wrote ${relative(process.cwd(), join(folder, 'migration.sql'))}. Review it before you commit it.`,
   )

@@ -210,7 +210,7 @@ async function newProject(call: Call): Promise<string> {
   return (await call('createProject', { body: { name: 'Contract test' } })).body.id
 }
 
-/** What `look` finds; throws after `maxWaitMs` without it. */
+/** Polls `look` until it finds a value; throws after `maxWaitMs`. */
 async function polled<T>(look: () => Promise<T | undefined>): Promise<T> {
   for (let waited = 0; waited < maxWaitMs; waited += pollMs) {
     const found = await look()

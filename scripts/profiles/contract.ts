@@ -28,7 +28,7 @@ export const profile: ContractProfile = {
     isOfKey: (_operation, status, expected) => status === expected,
     keyFirst: true,
     isOfInvalid: () => false,
-    noBody: [400, 411, 415],
+    missingBody: [400, 411, 415],
     mediaType: [415],
     brokenJson: [400],
     strictBodies: true,

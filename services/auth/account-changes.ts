@@ -82,7 +82,7 @@ export async function setPassword(
 
 /**
  * After an admin has disabled a user or changed the address: ends the sessions and the tokens that were sent
- * before, and tells the former address.
+ * before, and sends an alert to a former address.
  * @param row the user before
  */
 export async function endAccess(

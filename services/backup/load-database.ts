@@ -93,7 +93,8 @@ async function loadTable(
   const { rows, digest } = await countRows(client, rowsOf(file))
   if (rows !== file.rows || digest !== file.digest)
     throw new BackupError(
-      `The table ${file.name} has ${rows} rows in the database that differ from the ${file.rows} of the backup.`,
+      `The table ${file.name} has ${rows} rows in the database that differ from the ${file.rows} of the ` +
+        'backup.',
     )
   onProgress(`table ${file.name}: ${rows} rows`)
 }

@@ -1,6 +1,5 @@
-// Writes the types of the client package from the published document, in the form of openapi-typescript.
-// openapi-typescript itself needs the TypeScript compiler: together 42 MB that a server does not have. A test
-// compares the two.
+// Writes the types of the client package from the published document, in the form of openapi-typescript,
+// which itself needs the TypeScript compiler: 42 MB that a server does not have. A test compares the two.
 type Json = any
 
 interface Type {

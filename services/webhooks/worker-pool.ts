@@ -59,10 +59,7 @@ const maxFetch = 100
  */
 const maxShare = 1 / 4
 
-/**
- * How long to pause after an empty fetch: ten times its duration, at most 250 ms or its duration, whichever
- * is longer.
- */
+/** Pause after an empty fetch: ten times its duration, but at most 250 ms, or its duration if longer. */
 function pauseAfter(milliseconds: number): number {
   return Math.min(10 * milliseconds, Math.max(milliseconds, 250))
 }

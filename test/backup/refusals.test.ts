@@ -60,7 +60,11 @@ t.test('a restore refuses', async (t: Test) => {
     (folder) => truncateSync(join(folder, 'table-users.gz'), 30),
     /^The file table-users\.gz of the backup .* is damaged: use another backup\.$/,
   )
-  await refuses('a missing table', (folder) => rmSync(join(folder, 'table-jobs.gz')), /table-jobs\.gz .* is missing\.$/)
+  await refuses(
+    'a missing table',
+    (folder) => rmSync(join(folder, 'table-jobs.gz')),
+    /table-jobs\.gz .* is missing\.$/,
+  )
   await refuses(
     'a missing blob',
     (_folder, target) => rmSync(blobPath(target, file)),

@@ -1,5 +1,5 @@
 // The files that documents name exist, and have the functions and classes that a document names in them.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 
@@ -21,7 +21,8 @@ t.test('every test that docs/security.md names exists', (t) => {
 })
 
 t.test('the walkthroughs of docs/architecture.md name files, and functions in them', (t) => {
-  const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const text = page.slice(page.indexOf('\n## Reading a project\n'))
   const folders = 'app|generated|handlers|infra|packages|prisma|scripts|services|spec'
   const { named, missing } = missingFiles(text, folders)
   t.ok(named > 60)
@@ -34,6 +35,15 @@ t.test('the walkthroughs of docs/architecture.md name files, and functions in th
     functions.filter(({ name, file }) => !has(file, name)),
     [],
   )
+  t.end()
+})
+
+t.test('docs/architecture.md says what the files at the top of services/ are for', (t) => {
+  const text = readFileSync(join(root, 'docs/architecture.md'), 'utf8')
+  const listed = [...text.matchAll(/^- `([\w-]+\.ts)` /gm)].map(([, name]) => name)
+  const files = readdirSync(join(root, 'services')).filter((name) => name.endsWith('.ts'))
+  t.same(listed.toSorted(), files)
+  t.ok(files.length <= 6)
   t.end()
 })
 

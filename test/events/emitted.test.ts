@@ -402,7 +402,8 @@ for (const info of writes) {
         [object.deleted_at, previous],
         [null, { status: 'deleted', version: object.version - 1, deleted_at: /^\d{4}-/ }],
       )
-    else if (before === null) t.same(previous, {}, 'there was no object before')
+    else if (before === null)
+      t.same(previous, {}, `${id} changes no object: if it does, name in \`reads\` how to read that`)
     else if (id !== 'deleteUser' && id !== 'revokeServiceAccountKey')
       t.same(
         { ...object, ...previous },

@@ -109,10 +109,7 @@ t.test(
         "SELECT count(*) FROM jobs WHERE queue = 'webhook-deliveries' AND fetches > 0 AND due_at > now()",
       )
       // Both processes are dead. Their jobs expire now instead of in 30 s.
-      if (!long)
-        await database.query(
-          'UPDATE jobs SET due_at = now() WHERE fetches > 0',
-        )
+      if (!long) await database.query('UPDATE jobs SET due_at = now() WHERE fetches > 0')
       if (who !== 1) server = await spawnServer(t, env)
       if (who !== 0) worker = await spawnWorker(t, env)
     }

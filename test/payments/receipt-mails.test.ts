@@ -196,7 +196,9 @@ t.test('a receipt is sent again after a failure, with the same Message-ID', asyn
   const find = () => database.prisma.mail.findFirstOrThrow({ where: { recipient: ada.email } })
   await waitUntil(async () => (await find()).attempts === 1, 'the first attempt')
   t.equal((await find()).status, 'queued')
-  await database.prisma.$executeRawUnsafe(`UPDATE jobs SET due_at = now() WHERE queue = 'mails' AND fetches = 0`)
+  await database.prisma.$executeRawUnsafe(
+    `UPDATE jobs SET due_at = now() WHERE queue = 'mails' AND fetches = 0`,
+  )
   await waitUntil(async () => (await find()).status === 'sent', 'the second attempt')
   t.equal(smtp.received.length, 1)
   t.match(smtp.received[0].text, order.number)
@@ -211,9 +213,7 @@ t.test('a receipt whose worker died is sent by the next one', async (t) => {
   const [job] = await quiet.services.mails.fetch(1)
   t.ok(job, 'a worker has fetched the job, and dies')
   const { prisma } = quiet.services.database
-  await prisma.$executeRawUnsafe(
-    `UPDATE jobs SET due_at = now() WHERE queue = 'mails'`,
-  )
+  await prisma.$executeRawUnsafe(`UPDATE jobs SET due_at = now() WHERE queue = 'mails'`)
   await quiet.work()
   await mailsTo(quiet, ada.email, 1)
 })

@@ -4,8 +4,10 @@ import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { compareWithList } from '../../scripts/constraints/main.ts'
-import { ContractError, readContract } from '../../scripts/generate/contract.ts'
-import { mismatchesOf } from '../../scripts/generate/schema-db-check.ts'
+import { bundledContract, ContractError, readContract } from '../../scripts/generate/contract.ts'
+import { readDatabase } from '../../scripts/generate/schema-db-check/database.ts'
+import { mismatchesOf, sourcesOf } from '../../scripts/generate/schema-db-check.ts'
+import { enumChecks } from '../../scripts/migrate/enum-checks.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'docs/adding-a-resource.md'), 'utf8')
@@ -268,6 +270,33 @@ t.test('a parameter of the list has its condition in a file', async (t) => {
   t.strictSame(await problemsOf(t, changed(complete, [['filters: [pinned]', 'filters: [shape]']])), [
     'filters: [|shape]: a list cannot be filtered by the object `shape`: write one of `parameters`',
   ])
+})
+
+t.test('a migration has a CHECK for each enum whose column it makes', async (t) => {
+  const kinds = `        kind: { type: [string, 'null'], enum: ["it's", b, null], description: A kind. }
+        level: { type: string, enum: [low, high], default: low, readOnly: true, description: A level. }
+`
+  const { folder, spec } = projectWith(
+    t,
+    changed(resource, [['        metadata:', `${kinds}        metadata:`]]),
+    {
+      table:
+        changed(model, [['  metadata ', '  kind String?\n  level Level\n  metadata ']]) +
+        '\nenum Level { low high }\n',
+    },
+  )
+  const database = readDatabase(await sourcesOf(folder))
+  const document = await bundledContract(spec)
+  const table = 'CREATE TABLE "notes" (\n    "id" TEXT,\n    "kind" TEXT,\n    "level" "Level" NOT NULL\n);\n'
+  const check = `
+-- AddCheck
+ALTER TABLE "notes" ADD CONSTRAINT "notes_kind_check"
+  CHECK ("kind" IN ('it''s', 'b'));
+`
+  t.equal(enumChecks(table, document, database), check, 'an enum of Prisma needs none')
+  t.equal(enumChecks('ALTER TABLE "notes" ADD COLUMN     "kind" TEXT;', document, database), check)
+  t.equal(enumChecks('ALTER TABLE "notes" ALTER COLUMN "kind" SET NOT NULL;', document, database), '')
+  t.equal(enumChecks(table.replaceAll('notes', 'other'), document, database), '')
 })
 
 t.test('a constraint is listed at the part of the spec that it is derived from', async (t) => {

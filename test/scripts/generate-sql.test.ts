@@ -4,9 +4,11 @@ import { dirname, join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { readDatabase } from '../../scripts/generate/schema-db-check/database.ts'
+import { missingFilters } from '../../scripts/generate/sql/missing-filters.ts'
 import { emitSql, type Described } from '../../scripts/generate/sql/emit.ts'
 import { readSources } from '../../scripts/generate/sql/source.ts'
 import { describeAll } from '../../scripts/generate/sql/sql.ts'
+import type { Operation } from '../../scripts/generate/model.ts'
 import { createTestDatabase } from '../support/database.ts'
 
 let client: pg.Client
@@ -199,7 +201,9 @@ INSERT INTO projects (id, {fields}, owner_id) SELECT :id, {:fields}, p.owner_id 
     parameters: parameters.map(({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${type}`),
   }))
   t.strictSame(add, {
-    sql: 'INSERT INTO projects (id, name, description, owner_id) SELECT $1, $2, $3, p.owner_id FROM projects p',
+    sql:
+      'INSERT INTO projects (id, name, description, owner_id) ' +
+      'SELECT $1, $2, $3, p.owner_id FROM projects p',
     parameters: ['id: string', 'name: string', 'description?: string | null'],
   })
   t.strictSame(set, {
@@ -434,4 +438,29 @@ t.test('a date is a string in rows and parameters', async (t) => {
     'day: string',
     'days: string[]',
   ])
+})
+
+t.test('a filter that a list lacks is reported, with what to write', async (t) => {
+  const list = '-- The things.\n-- @page\nSELECT 1\n-- @filter colour\ntrue\n-- @sort id\nid\n-- @id\nid\n'
+  const handler =
+    'export const things = { listThings: () => sql.listThings(db, { name: query.q, status: 200 }) }'
+  const folder = t.testdir({
+    app: {},
+    infra: {},
+    scripts: {},
+    services: {},
+    handlers: { 'things.ts': handler },
+    prisma: { sql: { things: { 'list-things.sql': list } } },
+  })
+  const names = ['page', 'created_after', 'colour', 'q', 'status', 'size']
+  const query = names.map((name) => ({ name })) as Operation['queryParameters']
+  const found = missingFilters(folder, [{ id: 'listThings', tag: 'things', queryParameters: query }])
+  t.strictSame(
+    found.map((line) => line.split('\n')[0]),
+    ['status', 'size'].map(
+      (name) =>
+        `prisma/sql/things/list-things.sql:1:1: no condition for the parameter \`${name}\` of listThings: ` +
+        `write \`-- @filter ${name}\` and its condition above \`-- @sort\``,
+    ),
+  )
 })

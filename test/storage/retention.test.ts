@@ -75,28 +75,21 @@ t.test(
   },
 )
 
-t.test(
-  'any number of servers sweep once a day together, and never with STORAGE_SWEEP=false',
-  async (t) => {
-    const lines: object[] = []
-    const log: SweepLog = { ...silentLog, info: (details) => lines.push(details) }
-    const off = storageRetentionTasks(services, { config: { ...config, storageSweep: false }, log })
-    await prisma.databaseIdentity.updateMany({ data: { sweptAt: null } })
-    await runRetention(database, { tasks: off })
-    t.same(lines, [], 'no sweep when it is off')
-    await runRetention(database, { tasks: hourlyTasks(log) })
-    await runRetention(database, { tasks: hourlyTasks(log) })
-    t.match(
-      lines,
-      [{ storage_sweep: { blobs: 1, bytes: 1_000, quarantined: 0, removed: 0 } }],
-      'one line each',
-    )
-    const yesterday = new Date(Date.now() - 24 * 3_600_000)
-    await prisma.databaseIdentity.updateMany({ data: { sweptAt: yesterday } })
-    await runRetention(database, { tasks: hourlyTasks(log) })
-    t.equal(lines.length, 2)
-  },
-)
+t.test('any number of servers sweep once a day together, and never with STORAGE_SWEEP=false', async (t) => {
+  const lines: object[] = []
+  const log: SweepLog = { ...silentLog, info: (details) => lines.push(details) }
+  const off = storageRetentionTasks(services, { config: { ...config, storageSweep: false }, log })
+  await prisma.databaseIdentity.updateMany({ data: { sweptAt: null } })
+  await runRetention(database, { tasks: off })
+  t.same(lines, [], 'no sweep when it is off')
+  await runRetention(database, { tasks: hourlyTasks(log) })
+  await runRetention(database, { tasks: hourlyTasks(log) })
+  t.match(lines, [{ storage_sweep: { blobs: 1, bytes: 1_000, quarantined: 0, removed: 0 } }], 'one line each')
+  const yesterday = new Date(Date.now() - 24 * 3_600_000)
+  await prisma.databaseIdentity.updateMany({ data: { sweptAt: yesterday } })
+  await runRetention(database, { tasks: hourlyTasks(log) })
+  t.equal(lines.length, 2)
+})
 
 t.test(
   'an expired file is gone at once, and the next run emits its event and quarantines its blob',

@@ -49,7 +49,8 @@ export interface Site {
 
 /** The parts of the operation's requests that have a JSON Schema. */
 export function requestRoots(document: Json, operation: Operation): SchemaRoot[] {
-  const { id, method, path, path_, query, header, body } = operation
+  const { id, method, path, body } = operation
+  const { pathParameters, queryParameters, headerParameters } = operation
   const declared = parameterPlaces(document, path, method)
   const ofParameters = (part: Part, parameters: Parameter[]): SchemaRoot[] =>
     parameters.length === 0
@@ -69,9 +70,9 @@ export function requestRoots(document: Json, operation: Operation): SchemaRoot[]
         ]
   const at = bodyPlace(document, path, method)
   const roots = [
-    ...ofParameters('path', path_),
-    ...ofParameters('query', query),
-    ...ofParameters('header', header),
+    ...ofParameters('path', pathParameters),
+    ...ofParameters('query', queryParameters),
+    ...ofParameters('header', headerParameters),
   ]
   if (body?.schema && !body.raw) {
     const json = body.contentTypes.includes('application/json')

@@ -246,7 +246,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
       ['prisma/sql/chat/list-sessions.sql', ':title', ':name'],
     ],
     at: [sessions, 'title, ...rest }'],
-    message: /is not assignable to type 'string & UnknownParameter'/,
+    message: /is not assignable to type 'string & NoFilterInSql<"title">'/,
   },
   {
     name: 'a filter that the caller takes from the query is renamed',
@@ -257,7 +257,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
       [`${payments}/list-orders.sql`, ':status', ':state'],
     ],
     at: ['services/payments/orders.ts', '{ ...query, ...filter }'],
-    message: /Types of property 'status' are incompatible[^]*UnknownParameter/,
+    message: /Types of property 'status' are incompatible[^]*NoFilterInSql<"status">/,
   },
   {
     name: 'a @type is dropped',

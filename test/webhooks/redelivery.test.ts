@@ -55,10 +55,7 @@ async function waitLong(id: string): Promise<void> {
     statement('UPDATE webhook_deliveries SET tries = 6, next_attempt_at = $2 WHERE id = $1'),
     [id, next],
   )
-  await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [
-    id,
-    next,
-  ])
+  await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [id, next])
 }
 
 t.test('a delivery that waits for its next attempt is sent now', async (t) => {
@@ -161,10 +158,7 @@ t.test('a request and a worker that fetches the job at the same time send the de
       id,
       next,
     ])
-    await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [
-      id,
-      next,
-    ])
+    await database.sql(statement("UPDATE jobs SET due_at = $2 WHERE data->>'delivery_id' = $1"), [id, next])
     const replies = await Promise.all(Array.from({ length: 8 }, () => redeliver(person, id)))
     // Requests after the success send the delivery again, several of them once if they arrive together.
     const late = replies.filter(({ body }) => body.attempts?.at(-1)?.response_status === 200).length

@@ -121,10 +121,7 @@ t.test('the outcome of a worker whose job has expired is ignored', async (t) => 
   const { id } = await sendTest(admin, endpoint)
   await waitUntil(() => endpoint.receiver.waiting === 1, 'the delivery')
   // Simulates that the job has expired and another worker has fetched it.
-  await database.sql(
-    statement("UPDATE jobs SET fetches = fetches + 1 WHERE data->>'delivery_id' = $1"),
-    [id],
-  )
+  await database.sql(statement("UPDATE jobs SET fetches = fetches + 1 WHERE data->>'delivery_id' = $1"), [id])
   fulfil()
   await Promise.all([first.stop(), second.stop()])
   t.match(
@@ -173,7 +170,7 @@ t.test('an outcome that cannot be recorded does not fail the others', async (t) 
       server.errors.splice(0).every(({ message }) => message.includes('not this one')),
     'the error is reported',
   )
-  await database.pool.query("DROP FUNCTION refuse CASCADE; UPDATE jobs SET due_at = now()")
+  await database.pool.query('DROP FUNCTION refuse CASCADE; UPDATE jobs SET due_at = now()')
   const next = await server.work()
   await whenDelivery(admin, ids[2], ({ status }) => status === 'succeeded')
   await next.stop()

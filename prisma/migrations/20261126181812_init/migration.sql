@@ -2019,7 +2019,7 @@ $function$;
 --   owner     the user or organization that a row counts for, as an expression
 --   amount    what the rows of an owner come to, as an aggregate
 --   counted   which rows count, as a condition
---   changed   the columns whose change moves a row to another owner, or changes whether it counts; null if none
+--   changed   the columns whose change gives a row another owner, or changes whether it counts; or null
 --   refunded  whether a deleted row frees its place
 CREATE OR REPLACE FUNCTION all_quotas(OUT quota text, OUT source text, OUT owner text, OUT amount text,
   OUT counted text, OUT changed text, OUT refunded boolean)
@@ -2033,7 +2033,8 @@ AS $function$
       'owner_id, organization_id', true),
     ('members', 'members', 'created_by', 'count(*)', 'created_by IS NOT NULL', NULL, true),
     ('invitations', 'invitations', 'created_by', 'count(*)', 'status = ''pending''', 'status', true),
-    ('webhook_endpoints', 'webhook_endpoints', 'user_id', 'count(*)', 'deleted_at IS NULL', 'deleted_at', true),
+    ('webhook_endpoints', 'webhook_endpoints', 'user_id', 'count(*)', 'deleted_at IS NULL', 'deleted_at',
+      true),
     ('files', 'files', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('file_links', 'file_links', 'created_by', 'count(*)', 'revoked_at IS NULL', 'revoked_at', true),
     ('uploads', 'uploads', 'user_id', 'count(*)', 'file_id IS NULL', 'file_id', true),
@@ -2294,7 +2295,8 @@ BEGIN
     FROM all_quotas()
   LOOP
     EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER INSERT ON %I
-      REFERENCING NEW TABLE AS added FOR EACH STATEMENT %s', 'quota_' || q.quota || '_added', q.source, q.action);
+      REFERENCING NEW TABLE AS added FOR EACH STATEMENT %s',
+      'quota_' || q.quota || '_added', q.source, q.action);
     IF q.refunded THEN
       EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER DELETE ON %I
         REFERENCING OLD TABLE AS removed FOR EACH STATEMENT %s',
@@ -2786,7 +2788,9 @@ LANGUAGE plpgsql
 AS $function$
 BEGIN
   UPDATE storage_usage u SET files = u.files - deleted.files, bytes = u.bytes - deleted.bytes
-  FROM (SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes FROM removed GROUP BY workspace_id) deleted
+  FROM (
+    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes FROM removed GROUP BY workspace_id
+  ) deleted
   WHERE u.workspace_id = deleted.workspace_id;
   INSERT INTO quarantined_blobs (key, reason) SELECT blob_key, 'deleted' FROM removed
   ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();
@@ -3193,7 +3197,8 @@ AS $function$
     coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = workspace), 0)
     + coalesce((
       SELECT sum(length) FROM uploads
-      WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now() AND id IS DISTINCT FROM besides
+      WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now()
+        AND id IS DISTINCT FROM besides
     ), 0)
   )::bigint AS taken) t
 $function$;

@@ -1,4 +1,4 @@
--- What a resource is called in messages, and the access of a user to it, for a resource of any kind with an
+-- The name of a resource in messages, and the access of a user to it, for a resource of any kind with an
 -- optional project.
 -- @optional
 SELECT 'file' AS name, {projects/access row=f role=storage_role}

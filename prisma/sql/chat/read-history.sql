@@ -14,6 +14,7 @@ SELECT id, role, content, workspace_ids FROM (
         AND a.position = (
           SELECT min(n.position) FROM ai_messages n
           WHERE n.session_id = :session_id AND n.position > m.position)))
-    AND NOT EXISTS (SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT {readable workspace=space.id})
+    AND NOT EXISTS (
+      SELECT 1 FROM unnest(m.workspace_ids) AS space (id) WHERE NOT {readable workspace=space.id})
   ORDER BY m.position DESC LIMIT 200
 ) h WHERE characters <= :max_characters ORDER BY position DESC

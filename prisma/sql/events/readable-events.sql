@@ -8,9 +8,9 @@
 -- A page costs the same for any number of memberships: `log` reads the log in its order, in blocks that
 -- double, and looks up the membership of each event, until the page is full. An event of the log costs as
 -- much as the look into the index for one membership. So `log` stops when it has read as many events as the
--- caller has memberships, unless fewer are left, and the looks find the rest. The condition `project_id IS
--- NOT NULL` is missing there on purpose: the index by project would match. `no_limit` is null: a LIMIT makes
--- PostgreSQL read the memberships from their index, also where they are many of all memberships.
+-- caller has memberships, unless fewer are left, and the looks find the other events. The condition
+-- `project_id IS NOT NULL` is missing there on purpose: the index by project would match. `no_limit` is null,
+-- because a LIMIT makes PostgreSQL read the memberships from their index, also if they are many of all.
 SELECT k.sequence, {event-columns} FROM (
   WITH RECURSIVE log AS (
     SELECT l.start AS at, l.first_block AS size, '{}'::text[] AS ids, '{}'::bigint[] AS sequences

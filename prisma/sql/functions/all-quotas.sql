@@ -4,7 +4,7 @@
 --   owner     the user or organization that a row counts for, as an expression
 --   amount    what the rows of an owner come to, as an aggregate
 --   counted   which rows count, as a condition
---   changed   the columns whose change moves a row to another owner, or changes whether it counts; null if none
+--   changed   the columns whose change gives a row another owner, or changes whether it counts; or null
 --   refunded  whether a deleted row frees its place
 CREATE OR REPLACE FUNCTION all_quotas(OUT quota text, OUT source text, OUT owner text, OUT amount text,
   OUT counted text, OUT changed text, OUT refunded boolean)
@@ -18,7 +18,8 @@ AS $function$
       'owner_id, organization_id', true),
     ('members', 'members', 'created_by', 'count(*)', 'created_by IS NOT NULL', NULL, true),
     ('invitations', 'invitations', 'created_by', 'count(*)', 'status = ''pending''', 'status', true),
-    ('webhook_endpoints', 'webhook_endpoints', 'user_id', 'count(*)', 'deleted_at IS NULL', 'deleted_at', true),
+    ('webhook_endpoints', 'webhook_endpoints', 'user_id', 'count(*)', 'deleted_at IS NULL', 'deleted_at',
+      true),
     ('files', 'files', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('file_links', 'file_links', 'created_by', 'count(*)', 'revoked_at IS NULL', 'revoked_at', true),
     ('uploads', 'uploads', 'user_id', 'count(*)', 'file_id IS NULL', 'file_id', true),

@@ -62,7 +62,8 @@ BEGIN
     FROM all_quotas()
   LOOP
     EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER INSERT ON %I
-      REFERENCING NEW TABLE AS added FOR EACH STATEMENT %s', 'quota_' || q.quota || '_added', q.source, q.action);
+      REFERENCING NEW TABLE AS added FOR EACH STATEMENT %s',
+      'quota_' || q.quota || '_added', q.source, q.action);
     IF q.refunded THEN
       EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER DELETE ON %I
         REFERENCING OLD TABLE AS removed FOR EACH STATEMENT %s',

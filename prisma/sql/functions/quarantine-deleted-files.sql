@@ -5,7 +5,9 @@ LANGUAGE plpgsql
 AS $function$
 BEGIN
   UPDATE storage_usage u SET files = u.files - deleted.files, bytes = u.bytes - deleted.bytes
-  FROM (SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes FROM removed GROUP BY workspace_id) deleted
+  FROM (
+    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes FROM removed GROUP BY workspace_id
+  ) deleted
   WHERE u.workspace_id = deleted.workspace_id;
   INSERT INTO quarantined_blobs (key, reason) SELECT blob_key, 'deleted' FROM removed
   ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();

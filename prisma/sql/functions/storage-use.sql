@@ -14,7 +14,8 @@ AS $function$
     coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = workspace), 0)
     + coalesce((
       SELECT sum(length) FROM uploads
-      WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now() AND id IS DISTINCT FROM besides
+      WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now()
+        AND id IS DISTINCT FROM besides
     ), 0)
   )::bigint AS taken) t
 $function$;

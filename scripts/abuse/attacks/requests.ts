@@ -51,8 +51,8 @@ function bodies(name: string, bytes: number): Attack {
 /** Files without content, which lists do not read. */
 const addFiles = statement(`
   INSERT INTO files
-    (id, owner_id, workspace_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key, created_at,
-    updated_at)
+    (id, owner_id, workspace_id, name, path, content_type, bytes, sha256, metadata, tags, blob_key,
+    created_at, updated_at)
   SELECT id, $1, $1, 'name-' || n || '.png', 'folder/' || n % 100, 'image/png', n, repeat('0', 64),
     '{"team":"abuse"}', ARRAY['abuse'], id, at, at
   FROM (SELECT n, 'file_' || lpad(n::text, 10, '0') || right($1, 16) AS id,

@@ -1,4 +1,4 @@
-// What x-crud declares of a resource, and the names that follow from it.
+// The declaration of a resource by x-crud, and the names that follow from it.
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
@@ -7,8 +7,8 @@ export interface Declared {
   /** The component of the resource, in the same file: the fields that this project's users see. */
   schema: string
   /**
-   * What it is in: `organization`, `platform` for a resource that belongs to nobody, or the schema of a
-   * resource with x-crud in the same file. Without one: the project.
+   * The parent: `organization`, `platform` for a resource without an owner, or the schema of a resource with
+   * x-crud in the same file. Default: the project.
    */
   parent?: string
   /** The prefix of ids. */
@@ -44,7 +44,7 @@ interface Place {
   path: string
 }
 
-/** What a resource can be in besides another resource; null for the platform. */
+/** The parents that are not resources with x-crud; null for the platform. */
 const places: Record<string, Place | null> = {
   project: {
     field: 'project_id',
@@ -74,7 +74,8 @@ export const isComplete = (crud: Declared | undefined): crud is Declared =>
 export const words = (name: string): string => name.replace(/(?<=.)([A-Z])/g, ' $1').toLowerCase()
 export const snake = (name: string): string => words(name).replaceAll(' ', '_')
 export const capital = (name: string): string => name[0].toUpperCase() + name.slice(1)
-export const withArticle = (what: string): string => `${/^(?!us|uni|eu)[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
+export const withArticle = (what: string): string =>
+  `${/^(?!us|uni|eu)[aeiou]/.test(what) ? 'an' : 'a'} ${what}`
 
 /** The name of what the resource is in: of a place, or of another resource. */
 export const outerOf = ({ parent = 'project' }: Declared): string => words(parent)

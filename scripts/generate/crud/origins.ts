@@ -1,4 +1,4 @@
-// What the parts that x-crud becomes are derived from.
+// The origins of the parts that x-crud generates.
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
 import type { Origin } from '../origins.ts'
 import { referencesIn } from '../references.ts'
@@ -7,7 +7,7 @@ import { declaredResources } from './resources.ts'
 
 type Json = any
 
-/** What the parts of each x-crud in the bundled document are derived from. */
+/** The origins of the parts of each x-crud in the bundled document. */
 export function documentOrigins({ paths, components }: Json): Origin[] {
   const ofResources = Object.entries<Json>(paths ?? {}).flatMap(([url, item]): Origin[] => {
     const crud: Declared | undefined = item?.['x-crud']
@@ -28,7 +28,7 @@ export function documentOrigins({ paths, components }: Json): Origin[] {
   return [...schemaOrigins(paths), ...ofResources, ...copies]
 }
 
-/** What the schemas of each x-crud in `paths` are derived from. */
+/** The origins of the schemas of each x-crud in `paths`. */
 export function schemaOrigins(paths: Json): Origin[] {
   return Object.entries<Json>(paths ?? {}).flatMap(([name, item]): Origin[] => {
     const crud: Declared | undefined = item?.['x-crud']
@@ -43,7 +43,7 @@ export function schemaOrigins(paths: Json): Origin[] {
   })
 }
 
-/** What the operations of an x-crud are derived from. */
+/** The origins of the operations of an x-crud. */
 export function operationOrigins(
   name: string,
   crud: Declared,
@@ -66,7 +66,7 @@ export function operationOrigins(
   return [[`#/paths/${escaped(itemPath)}`, at], ...details, ...ofGet]
 }
 
-/** What the file declares itself of a generated part. */
+/** The parts of a generated part that the file declares itself. */
 export function ownOrigins(declared: Json, pointer: string): Origin[] {
   if (!isObject(declared)) return declared === undefined ? [] : [[pointer, pointer]]
   return Object.entries(declared).flatMap(([key, value]) => ownOrigins(value, `${pointer}/${escaped(key)}`))

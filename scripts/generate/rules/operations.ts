@@ -283,7 +283,7 @@ export const operationRules = {
   }),
 }
 
-/** What is wrong with a declared role, and with `operators`. */
+/** The problems of a declared role, and of `operators`. */
 function accessProblems(name: string, { role, operators }: any, roles: string[]): string[] {
   const known = `${roles.slice(0, -1).join(', ')} or ${roles.at(-1)}`
   return [

@@ -57,7 +57,7 @@ export function callOf(document: Json, operation: Operation): Call {
               : 'text',
     redirects: operation.responses.some(({ status }) => status === 302 || status === 307),
     list:
-      operation.query.some(({ name }) => name === 'page' || name === 'after') &&
+      operation.queryParameters.some(({ name }) => name === 'page' || name === 'after') &&
       answer?.contentType === 'application/json',
     file:
       type === 'multipart/form-data'

@@ -35,9 +35,9 @@ function positional(call: Call): string[] {
   const { operation, path, query, headers } = call
   const hasHeaders = Object.keys(headers).length > 0
   const input = inputOf(call) ?? (Object.keys(query).length > 0 ? literal(query) : undefined)
-  const takesInput = operation.body !== null || operation.query.length > 0
+  const takesInput = operation.body !== null || operation.queryParameters.length > 0
   return [
-    ...operation.path_.map(({ name }) => literal(path[name])),
+    ...operation.pathParameters.map(({ name }) => literal(path[name])),
     ...(input !== undefined ? [input] : takesInput && hasHeaders ? ['undefined'] : []),
     ...(hasHeaders ? [`{ headers: ${literal(headers)} }`] : []),
   ]

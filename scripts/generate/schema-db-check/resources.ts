@@ -1,5 +1,5 @@
-// What a resource with x-crud needs of its table. Its statements are generated, so its properties fit only
-// into the columns that these statements read and write as they are.
+// Checks the table of a resource with x-crud. Its statements are generated, so its properties must fit into
+// the columns that these statements read and write as they are.
 import { flattened } from '../../constraints/constraints.ts'
 import { unwrapped } from './compare.ts'
 import { schemaFile, type Column, type Database, type Model, type Place } from './database.ts'
@@ -90,7 +90,7 @@ function storedName({ type, list, native }: Column): string {
 const plainName = ({ type, native }: Column): string =>
   `${type}${native === null ? '' : ` @db.${native.replace(/\(.*/, '')}`}`
 
-/** What is wrong with the table itself. @param model null if there is none. */
+/** The problems of the table itself. @param model null if there is none. */
 export function tableMismatches(
   { schema, table }: { schema: string; table: string },
   { properties = {}, 'x-model': named = schema }: Json,

@@ -45,7 +45,7 @@ export async function functionChanges(client: pg.Client, root: string): Promise<
   return [...dropTriggers, ...dropFunctions, ...texts].map((text) => `${text}\n`).join('\n')
 }
 
-/** The definitions of the database, and those after all files of prisma/sql/functions ran. Changes nothing. */
+/** The definitions of the database, and those after all files of prisma/sql/functions ran. Rolls back. */
 async function readDefinitions(
   client: pg.Client,
   root: string,
@@ -143,7 +143,8 @@ function compare(root: string, migrated: Definition[], declared: Definition[]): 
   }
   if (mistakes.length > 0)
     throw new GenerateError(
-      `${mistakes.join('\n')}\n\`npm run migrate -- --create NAME\` writes a migration that makes both equal.`,
+      `${mistakes.join('\n')}\n` +
+        '`npm run migrate -- --create NAME` writes a migration that makes both equal.',
     )
 }
 

@@ -74,7 +74,7 @@ export type AllHandlers = { [Id in OperationId]: Handler<Id> }
 /** An error that the server answers with this status. */
 export class HttpError extends Error {
   status: number
-  /** What is wrong with which part of the request. */
+  /** The problems, each with the part of the request. */
   problems: Problem[]
   constructor(status: number, message: string, problems: Problem[] = []) {
     super(message)
@@ -90,7 +90,7 @@ export interface Problem {
   message: string
 }
 
-/** What a stub throws. */
+/** The error of a stub. */
 export function notImplemented(id: OperationId): HttpError {
   return new HttpError(501, `The operation ${id} is not implemented`)
 }
