@@ -28,8 +28,8 @@ export interface AddUpQuotaChangesRow {
 }
 
 /**
- * Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of deleted
- * ones.
+ * Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of
+ * deleted ones.
  * @see prisma/sql/users/delete-data-of-user.sql
  */
 export const deleteDataOfUser = none<{ id: string; email: string }>(

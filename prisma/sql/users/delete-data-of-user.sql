@@ -1,5 +1,5 @@
--- Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of deleted
--- ones.
+-- Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of
+-- deleted ones.
 -- @none
 WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = :id),
   passwords AS (DELETE FROM user_passwords WHERE user_id = :id),
