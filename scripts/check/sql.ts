@@ -1,5 +1,5 @@
-// SQL is in prisma/sql and in the migrations only, every file of prisma/sql is used, and the server asks Prisma
-// for single rows only.
+// SQL is in prisma/sql and in the migrations only, every file of prisma/sql is used, and the server asks
+// Prisma for single rows only.
 import { resolve } from 'node:path'
 import ts from 'typescript'
 import { placed } from '../generate/sql/source.ts'
