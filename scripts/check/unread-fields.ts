@@ -1,6 +1,6 @@
 // Finds fields of request bodies that no code of the server reads. A client would send them for nothing. A
 // value that is passed to a generic function, spread, or assigned to a type without named fields counts as
-// read, if the name of the field occurs anywhere in the code.
+// read, if the name of the field occurs anywhere in the code or as a parameter of a statement.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import ts from 'typescript'
@@ -38,7 +38,12 @@ export function unreadFields(folder: string, program: ts.Program): string[] {
     .getSourceFiles()
     .filter(({ fileName }) => folders.includes(relative(folder, fileName).split(/[/\\]/)[0]))
   const { read, passed } = usesOf(program.getTypeChecker(), files, fields)
-  const names = new Set(files.flatMap((file) => file.text.match(/[A-Za-z_$][\w$]*/g) ?? []))
+  const statements = program
+    .getSourceFiles()
+    .filter(({ fileName }) => relative(folder, fileName).startsWith(join('generated', 'sql')))
+  const names = new Set(
+    [...files, ...statements].flatMap(({ text }) => text.match(/[A-Za-z_$][\w$]*/g) ?? []),
+  )
 
   const stored = schemasOfResources(folder)
   const locate = createSpecLocator((file) =>

@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '../..')
 
 export type Settings = Record<string, string>
 
-/** Starts a program that must refuse. @returns what it writes to stderr. */
+/** Starts a program that must refuse. @returns the messages of its log, a line each. */
 export async function refusal(script: 'app/main.ts' | 'app/worker.ts', env: Settings): Promise<string> {
   return await new Promise((resolve, reject) => {
     const settings = {
@@ -26,13 +26,23 @@ export async function refusal(script: 'app/main.ts' | 'app/worker.ts', env: Sett
       process.execPath,
       [script],
       { cwd: root, env: { ...inheritedEnvironment(), ...settings, ...env } },
-      (error, _out, err) => (error === null ? reject(new Error(`It started:\n${err}`)) : resolve(err)),
+      (error, out) => (error === null ? reject(new Error(`It started:\n${out}`)) : resolve(messagesOf(out))),
     )
     // A program that starts in spite of the mistake is ended.
-    child.stderr!.on('data', (text: string) => {
+    child.stdout!.on('data', (text: string) => {
       if (/serving at|working;/.test(text)) child.kill('SIGTERM')
     })
   })
+}
+
+/** Progress has the level `info`, which is left out. */
+function messagesOf(log: string): string {
+  const lines = log.split('\n').filter((line) => line !== '')
+  const entries = lines.map((line) => JSON.parse(line) as { level: number; msg: string })
+  return entries
+    .filter(({ level }) => level > 30)
+    .map(({ msg }) => `${msg}\n`)
+    .join('')
 }
 
 /** Each row and each file. */
@@ -50,7 +60,7 @@ export async function requireRefusal(
 ): Promise<void> {
   const before = await stateOf(kept)
   for (const script of ['app/main.ts', 'app/worker.ts'] as const) {
-    const said = (await refusal(script, env)).replace(/^· .*\n/gm, '')
+    const said = await refusal(script, env)
     t.match(said, sentence, script)
     t.match(said, /^[^\n]+\.\n$/, 'one sentence')
   }

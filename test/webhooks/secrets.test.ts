@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createCipher } from '../../infra/encryption/cipher.ts'
 import { claimSecretKey } from '../../services/webhooks/secrets.ts'
-import { createWebhookEndpoints } from '../support/db-fixtures.ts'
 import { spawnServer } from '../support/process.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -50,29 +49,6 @@ t.test('the database has no secret in clear, and requests are signed', async (t)
   const other = await makeEndpoint(t, person, quiet)
   await server.services.database.pool.query(moved, [endpoint.id])
   t.match(await triedOnce(person, other), { status: 'pending' }, 'a secret does not fit another endpoint')
-})
-
-t.test('plain secrets of an earlier version are encrypted at the start, without a change', async (t) => {
-  const server = await startWorkingServer(t, { sends: false })
-  const person = await server.person()
-  const endpoint = await makeEndpoint(t, person, quiet)
-  // More than two batches, within the quota of each owner.
-  for (let owners = 0; owners < 24; owners += 1)
-    await createWebhookEndpoints(server, (await server.person()).id, 50)
-  await server.services.database.pool.query(
-    'UPDATE webhook_endpoints SET secret = $1, previous_secret = $1 WHERE id = $2',
-    [endpoint.secret, endpoint.id],
-  )
-  const before = await stored(server)
-  t.ok(before.every(({ secret }) => secret.startsWith('whsec_')))
-  await server.work()
-  const anyPlain = async () => /whsec_/.test(JSON.stringify(await stored(server)))
-  await waitUntil(async () => !(await anyPlain()), 'all secrets to be encrypted')
-  t.same(
-    (await stored(server)).map(({ updatedAt }) => updatedAt),
-    before.map(({ updatedAt }) => updatedAt),
-  )
-  t.match(await triedOnce(person, endpoint), { status: 'succeeded' })
 })
 
 t.test('after a change of SECRET_KEY all secrets are encrypted with the new key', async (t) => {

@@ -1,5 +1,5 @@
-// The query parameters that a list does not know: neither its file in prisma/sql nor a module that calls it has
-// the name. The compiler reports them too, but not what to write where.
+// The query parameters that a list does not know: neither its file in prisma/sql nor a module that calls it
+// has the name. The compiler reports them too, but not what to write where.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Operation } from '../model.ts'
