@@ -1,4 +1,5 @@
 // The profile and the settings of the caller.
+import * as sql from '../generated/sql/users.ts'
 import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
@@ -11,9 +12,10 @@ import { lockUser, toProfile } from '../services/users/users.ts'
 
 export const user = {
   async getProfile({ principal }, { db, filesUrl }) {
-    const row = await db.prisma.user.findUnique({ where: { id: principal.userId } })
-    if (row === null || row.status === 'deleted') throw unauthorized('disabled')
-    return { status: 200, body: toProfile(row, filesUrl()) }
+    const row = await sql.findProfile(db, { id: principal.userId, origin: filesUrl() })
+    if (row === undefined) throw unauthorized('disabled')
+    const { role: _role, ...profile } = row
+    return { status: 200, body: profile }
   },
 
   async updateProfile({ principal, body, ifMatch }, { db, events, filesUrl }) {

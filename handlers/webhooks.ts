@@ -1,4 +1,5 @@
 // The caller's webhook endpoints and their deliveries.
+import * as sql from '../generated/sql/webhooks.ts'
 import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
 import { invalidState, unauthorized } from '../infra/errors.ts'
@@ -11,7 +12,6 @@ import {
   redeliver,
 } from '../services/webhooks/deliveries.ts'
 import {
-  deletedEndpoint,
   openEndpoint,
   grantsOfKey,
   listEndpoints,
@@ -86,7 +86,7 @@ export const webhooks = {
     return await db.transaction(async (tx) => {
       const endpoint = toWebhookEndpoint(await openEndpoint(tx, principal, id, { lock: true }))
       ifMatch(endpoint)
-      await tx.prisma.webhookEndpoint.update({ where: { id }, data: deletedEndpoint() })
+      await sql.deleteEndpoint(tx, { id })
       await events.emit(tx, 'webhook_endpoint.deleted', endpoint, { userId: principal.userId })
       return { status: 204 }
     })

@@ -87,16 +87,6 @@ export interface DeleteIdentitiesOfAddressRow {
 }
 
 /**
- * Removes an identity of a user.
- * @see prisma/sql/auth/delete-identity.sql
- */
-export const deleteIdentity = none<{ id: string }>(
-  'auth/delete-identity',
-  `DELETE FROM identities WHERE id = $1`,
-  ['id'],
-)
-
-/**
  * Deletes an e-mail that will not be sent. One with a key keeps its row, without address and content, so that
  * it is not queued again.
  * @see prisma/sql/auth/delete-mail.sql
@@ -206,16 +196,6 @@ SELECT count(*)::int AS n FROM deleted`,
 export interface DeleteOldTokensRow {
   n: number
 }
-
-/**
- * Removes a passkey.
- * @see prisma/sql/auth/delete-passkey.sql
- */
-export const deletePasskey = none<{ id: string }>(
-  'auth/delete-passkey',
-  `DELETE FROM passkeys WHERE id = $1`,
-  ['id'],
-)
 
 /**
  * Deletes a one-time token that will not be sent.

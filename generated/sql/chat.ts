@@ -165,6 +165,19 @@ export interface DeleteSessionsOfDeletedUsersRow {
 }
 
 /**
+ * An answer of a session in progress.
+ * @see prisma/sql/chat/find-answer-in-progress.sql
+ */
+export const findAnswerInProgress = optional<{ session_id: string }, FindAnswerInProgressRow>(
+  'chat/find-answer-in-progress',
+  `SELECT id FROM ai_messages WHERE session_id = $1 AND status = 'in_progress' LIMIT 1`,
+  ['session_id'],
+)
+export interface FindAnswerInProgressRow {
+  id: string
+}
+
+/**
  * A message with the citations that the user may read, without authorization.
  * @see prisma/sql/chat/find-message.sql
  */

@@ -174,16 +174,6 @@ export interface DeleteDocumentsRow {
 }
 
 /**
- * Deletes a knowledge base and its remaining documents.
- * @see prisma/sql/knowledge/delete-knowledge-base.sql
- */
-export const deleteKnowledgeBase = none<{ id: string }>(
-  'knowledge/delete-knowledge-base',
-  `DELETE FROM knowledge_bases WHERE id = $1`,
-  ['id'],
-)
-
-/**
  * Deletes a batch of the lexemes of a deleted knowledge base.
  * @see prisma/sql/knowledge/delete-lexemes.sql
  */

@@ -93,26 +93,6 @@ export interface DeleteMembershipsOfUserRow {
 }
 
 /**
- * Deletes a member or an invitation.
- * @see prisma/sql/organizations/delete-organization-member.sql
- */
-export const deleteOrganizationMember = none<{ id: string }>(
-  'organizations/delete-organization-member',
-  `DELETE FROM organization_members WHERE id = $1`,
-  ['id'],
-)
-
-/**
- * Deletes an organization.
- * @see prisma/sql/organizations/delete-organization.sql
- */
-export const deleteOrganization = none<{ id: string }>(
-  'organizations/delete-organization',
-  `DELETE FROM organizations WHERE id = $1`,
-  ['id'],
-)
-
-/**
  * Marks a service account as deleted.
  * @see prisma/sql/organizations/delete-service-account.sql
  */

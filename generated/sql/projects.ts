@@ -714,19 +714,6 @@ WHERE project_id = $1 AND user_id = $2`,
 )
 
 /**
- * The organization of a custom role.
- * @see prisma/sql/projects/read-custom-role.sql
- */
-export const readCustomRole = optional<{ id: string }, ReadCustomRoleRow>(
-  'projects/read-custom-role',
-  `SELECT organization_id FROM custom_roles WHERE id = $1`,
-  ['id'],
-)
-export interface ReadCustomRoleRow {
-  organization_id: string
-}
-
-/**
  * The main owner of a project, and the number of its members.
  * @see prisma/sql/projects/read-owner-and-count.sql
  */

@@ -28,6 +28,36 @@ export interface AddUpQuotaChangesRow {
 }
 
 /**
+ * Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of
+ * deleted ones.
+ * @see prisma/sql/users/delete-data-of-user.sql
+ */
+export const deleteDataOfUser = none<{ id: string; email: string }>(
+  'users/delete-data-of-user',
+  `WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = $1),
+  passwords AS (DELETE FROM user_passwords WHERE user_id = $1),
+  second_factors AS (DELETE FROM user_totp WHERE user_id = $1),
+  codes AS (DELETE FROM recovery_codes WHERE user_id = $1),
+  identities_of_user AS (DELETE FROM identities WHERE user_id = $1),
+  passkeys_of_user AS (DELETE FROM passkeys WHERE user_id = $1),
+  challenges AS (DELETE FROM passkey_challenges WHERE user_id = $1),
+  tokens AS (DELETE FROM one_time_tokens WHERE user_id = $1 OR email = $2),
+  mails_to_user AS (DELETE FROM mails WHERE user_id = $1 OR recipient = $2),
+  keys AS (DELETE FROM api_keys WHERE user_id = $1),
+  requests AS (DELETE FROM api_requests WHERE user_id = $1),
+  usage AS (DELETE FROM usage_days WHERE user_id = $1),
+  answers AS (DELETE FROM idempotency_records WHERE owner_id = $1),
+  invitations_of_user AS (DELETE FROM invitations WHERE user_id = $1 OR email = $2),
+  endpoints AS (
+    UPDATE webhook_endpoints SET deleted_at = now(), enabled = false, disabled_reason = NULL, secret = '', previous_secret = NULL,
+previous_expires_at = NULL WHERE user_id = $1 AND deleted_at IS NULL
+  ),
+  settings_of_user AS (DELETE FROM settings WHERE user_id = $1)
+DELETE FROM avatars WHERE user_id = $1`,
+  ['id', 'email'],
+)
+
+/**
  * Deletes the memberships of a user and returns them.
  * @see prisma/sql/users/delete-memberships.sql
  */
@@ -145,6 +175,33 @@ export const findOldestAdmin = optional<{}, FindOldestAdminRow>(
 )
 export interface FindOldestAdminRow {
   id: string
+}
+
+/**
+ * The profile of a user who is not deleted, with the role.
+ * @see prisma/sql/users/find-profile.sql
+ */
+export const findProfile = optional<{ origin: string; id: string }, FindProfileRow>(
+  'users/find-profile',
+  `SELECT u.id, u.email AS "email", u.email_verified, u.name, u.bio, u.locale, u.timezone,
+$1 || u.avatar_url AS avatar_url, u.status,
+u.role, u.metadata, u.created_at, u.updated_at FROM users u WHERE u.id = $2 AND u.status <> 'deleted'`,
+  ['origin', 'id'],
+)
+export interface FindProfileRow {
+  id: string
+  email: string
+  email_verified: boolean
+  name: string
+  bio: string | null
+  locale: string
+  timezone: string
+  avatar_url: string | null
+  status: Schemas['User']['status']
+  role: 'user' | 'admin'
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
 }
 
 /**

@@ -44,6 +44,17 @@ export interface DeleteDeliveriesOfDeletedEndpointsRow {
 }
 
 /**
+ * Gives a locked endpoint the state of a deleted one.
+ * @see prisma/sql/webhooks/delete-endpoint.sql
+ */
+export const deleteEndpoint = none<{ id: string }>(
+  'webhooks/delete-endpoint',
+  `UPDATE webhook_endpoints SET deleted_at = now(), enabled = false, disabled_reason = NULL, secret = '', previous_secret = NULL,
+previous_expires_at = NULL WHERE id = $1`,
+  ['id'],
+)
+
+/**
  * Deletes the rows of deleted endpoints without deliveries.
  * @see prisma/sql/webhooks/delete-endpoints.sql
  */
@@ -54,7 +65,7 @@ export const deleteEndpoints = none<{}>(
 )
 
 /**
- * Disables the endpoints that are gone, and those that have failed for :max_failing_days.
+ * Disables the endpoints that are gone, and those that have failed for :max_failing_days, and returns them.
  * @see prisma/sql/webhooks/disable-endpoints.sql
  */
 export const disableEndpoints = many<{ gone_ids: readonly string[]; failing_ids: readonly string[]; max_failing_days: number }, DisableEndpointsRow>(
@@ -64,11 +75,22 @@ SET enabled = false, disabled_reason = CASE WHEN id = ANY($1) THEN 'gone' ELSE '
 WHERE enabled AND (
   id = ANY($1)
   OR (id = ANY($2) AND failing_since < now() - make_interval(days => $3))
-) RETURNING id`,
+) RETURNING id, url, description, event_types AS "event_types", enabled, disabled_reason,
+CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at, user_id`,
   ['gone_ids', 'failing_ids', 'max_failing_days'],
 )
 export interface DisableEndpointsRow {
   id: string
+  url: string
+  description: string | null
+  event_types: Schemas['WebhookEndpoint']['event_types']
+  enabled: boolean
+  disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
+  project_ids: string[] | null
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  user_id: string
 }
 
 /**
@@ -211,7 +233,7 @@ export const listEndpoints = page<{ user_id: string }, { created_after: Date | s
   'webhooks/list-endpoints',
   {
     select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
-  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
+CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = $1 AND deleted_at IS NULL`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'enabled', 'key_projects'],

@@ -1,4 +1,5 @@
-// SQL is in prisma/sql and in the migrations only, and every file of prisma/sql is used.
+// SQL is in prisma/sql and in the migrations only, every file of prisma/sql is used, and the server asks
+// Prisma for single rows only.
 import { resolve } from 'node:path'
 import ts from 'typescript'
 import { placed } from '../generate/sql/source.ts'
@@ -7,7 +8,6 @@ import { callingModules, unusedFiles, type Source } from '../generate/sql/unused
 /** Files and folders (with a slash at the end) that contain SQL, and why. */
 const exceptions: Record<string, string> = {
   'infra/backup/': 'the catalogue, and the rows of all tables',
-  'infra/jobs/retention.ts': 'an advisory lock on a connection of its own',
   'infra/database/': 'connections, transactions, notifications, and the builder of lists',
   'infra/jobs/retention.ts': 'the lock of a session',
   'infra/postgres/': 'the server itself, and the run of the migrations',
@@ -23,10 +23,25 @@ const sql = new RegExp(
   String.raw`^\s*(SELECT|INSERT INTO|UPDATE\s+\w+\s+(\w+\s+)?SET|DELETE FROM|WITH\s+\w+\s+AS|TRUNCATE)\s`,
 )
 
+/** Prisma's functions for more than one row. */
+const severalRows =
+  /\bprisma\.\w+\.(?:find(?:Many|First)|(?:create|update|delete)Many|count|aggregate|groupBy)\w*/g
+
 /** @returns a message with its place for each problem in the project of `folder`. */
 export function sqlProblems(folder: string): string[] {
   const modules = callingModules(folder)
-  return [...modules.flatMap((module) => stringsOf(folder, module)), ...unusedFiles(folder, modules)]
+  const served = modules.filter(({ file }) => !file.startsWith('scripts/'))
+  return [
+    ...modules.flatMap((module) => stringsOf(folder, module)),
+    ...served.flatMap((module) => callsForSeveralRows(folder, module)),
+    ...unusedFiles(folder, modules),
+  ]
+}
+
+function callsForSeveralRows(folder: string, { file, text }: Source): string[] {
+  return [...text.matchAll(severalRows)].map(({ index }) =>
+    placed(folder, file, index, 'Prisma is for one row by its id: put this into prisma/sql (docs/sql.md)'),
+  )
 }
 
 function stringsOf(folder: string, { file, text }: Source): string[] {

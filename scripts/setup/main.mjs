@@ -68,7 +68,10 @@ export async function setUp(dev) {
     () => isReady(dev),
     () => install(dev),
   )
-  await once(() => hasCompiled(root), compile)
+  await once(
+    () => hasCompiled(root),
+    () => compile(dev),
+  )
   if (dev)
     await once(
       () => hasTypes(root),
@@ -87,8 +90,9 @@ async function once(isDone, work) {
   }
 }
 
-function compile() {
-  if (writeCompiled(root, nodeFile())) return
+/** In development a merge may have left conflicts, and the command may be the one that ends them. */
+function compile(dev) {
+  if (writeCompiled(root, nodeFile()) || dev) return
   throw new SetupError('The validators and serializers could not be compiled. Fix the error above.')
 }
 

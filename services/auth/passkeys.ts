@@ -316,7 +316,7 @@ export async function removeOwnPasskey(
 /** Removes a passkey of a locked user, and sends an e-mail to the user. */
 async function removePasskey(tx: Db, services: AccountServices, passkey: Passkey): Promise<void> {
   const { id, user_id: userId } = passkey
-  await sql.deletePasskey(tx, { id })
+  await tx.prisma.passkey.delete({ where: { id }, select: { id: true } })
   await services.events.emit(tx, 'passkey.removed', passkey, { userId })
   await alertUser(tx, services, 'passkey_removed', userId)
 }

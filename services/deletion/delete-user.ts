@@ -2,7 +2,6 @@
 // because projects and events still refer to it.
 import { restorableDays } from '../projects/projects.ts'
 import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from '../users/users.ts'
-import { deletedEndpoint } from '../webhooks/endpoints.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
@@ -86,26 +85,7 @@ async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: stri
   await sql.transferProjects(tx, { user_id: id })
   const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
   const organizationMemberships = await endMemberships(tx, { id, email: row.email! }, origin)
-  await tx.prisma.invitation.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
-  await tx.prisma.idempotencyRecord.deleteMany({ where: { ownerId: id } })
-  await tx.prisma.apiKey.deleteMany({ where: { userId: id } })
-  await tx.prisma.signIn.deleteMany({ where: { userId: id } })
-  await tx.prisma.userPassword.deleteMany({ where: { userId: id } })
-  await tx.prisma.userTotp.deleteMany({ where: { userId: id } })
-  await tx.prisma.recoveryCode.deleteMany({ where: { userId: id } })
-  await tx.prisma.identity.deleteMany({ where: { userId: id } })
-  await tx.prisma.passkey.deleteMany({ where: { userId: id } })
-  await tx.prisma.passkeyChallenge.deleteMany({ where: { userId: id } })
-  await tx.prisma.oneTimeToken.deleteMany({ where: { OR: [{ email: row.email! }, { userId: id }] } })
-  await tx.prisma.mail.deleteMany({ where: { OR: [{ recipient: row.email! }, { userId: id }] } })
-  await tx.prisma.apiRequest.deleteMany({ where: { userId: id } })
-  await tx.prisma.usageDay.deleteMany({ where: { userId: id } })
-  await tx.prisma.webhookEndpoint.updateMany({
-    where: { userId: id, deletedAt: null },
-    data: deletedEndpoint(),
-  })
-  await tx.prisma.settings.deleteMany({ where: { userId: id } })
-  await tx.prisma.avatar.deleteMany({ where: { userId: id } })
+  await sql.deleteDataOfUser(tx, { id, email: row.email! })
   for (const member of memberships) await events.emit(tx, 'member.removed', member)
   for (const member of organizationMemberships) await events.emit(tx, 'organization_member.removed', member)
 }

@@ -105,7 +105,7 @@ export async function addOrganizationMember(
       'There is a pending invitation already.',
       email === null ? 'user_id' : 'email',
     )
-  if (existing !== undefined) await sql.deleteOrganizationMember(tx, { id: existing.id })
+  if (existing !== undefined) await deleteMember(tx, existing.id)
   const id = newId('omb')
   const createdAt = timeOf(id)
   const member = await sql.insertOrganizationMember(tx, {
@@ -180,7 +180,7 @@ export async function removeOrganizationMember(
   tx: Db,
   { id, user_id, organization_id, status }: OrganizationMember,
 ): Promise<void> {
-  await sql.deleteOrganizationMember(tx, { id })
+  await deleteMember(tx, id)
   if (status !== 'active') return
   const where = { organization_id, user_id: user_id! }
   await sql.lockProjectsOfOrganization(tx, { organization_id })
@@ -236,4 +236,8 @@ async function applyRole(tx: Db, { organization_id, user_id, role }: Organizatio
   const where = { organization_id, user_id: user_id! }
   if (role === 'member') await sql.takeOrganizationRole(tx, where)
   else await sql.giveOrganizationRole(tx, { ...where, role, created_at: new Date() })
+}
+
+async function deleteMember(tx: Db, id: string): Promise<void> {
+  await tx.prisma.organizationMember.delete({ where: { id }, select: { id: true } })
 }

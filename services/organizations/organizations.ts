@@ -80,5 +80,5 @@ export async function ownersOf(tx: Db, organizationId: string): Promise<string[]
 export async function deleteOrganization(tx: Db, { id }: Organization, userId: string): Promise<void> {
   for (const project of await sql.lockProjectsOfOrganization(tx, { organization_id: id }))
     await leaveOrganization(tx, project.id, userId)
-  await sql.deleteOrganization(tx, { id })
+  await tx.prisma.organization.delete({ where: { id }, select: { id: true } })
 }

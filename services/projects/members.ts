@@ -116,9 +116,12 @@ export async function requireUsableRole(
   { role, custom_role_id: customRoleId }: Pick<MemberChanges, 'role' | 'custom_role_id'>,
 ): Promise<void> {
   if (customRoleId == null) return
-  const found = await sql.readCustomRole(tx, { id: customRoleId })
-  if (found === undefined) throw notFound('custom role', customRoleId)
-  if (found.organization_id !== organizationId)
+  const found = await tx.prisma.customRole.findUnique({
+    where: { id: customRoleId },
+    select: { organizationId: true },
+  })
+  if (found === null) throw notFound('custom role', customRoleId)
+  if (found.organizationId !== organizationId)
     throw forbidden('The custom role is not of the organization of this project.', 'custom_role')
   if (role !== undefined)
     throw invalidField('custom_role_id', 'one_of', 'Send either role or custom_role_id.')

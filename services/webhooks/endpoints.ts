@@ -173,18 +173,6 @@ export async function replaceSecret(
   return { endpoint: toWebhookEndpoint(row), secret }
 }
 
-/** The columns of a deleted endpoint. A retention task deletes its deliveries and then its row. */
-export function deletedEndpoint() {
-  return {
-    deletedAt: new Date(),
-    enabled: false,
-    disabledReason: null,
-    secret: '',
-    previousSecret: null,
-    previousExpiresAt: null,
-  }
-}
-
 /**
  * Throws 400 for a URL to which no delivery can be sent. Host names are not resolved here: the HTTP client
  * checks their addresses at each connection.

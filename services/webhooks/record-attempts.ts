@@ -16,7 +16,6 @@ import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { alertUser, onceADay, type MailServices } from '../mail/mails.ts'
 import type { Job, Queue } from '../../infra/jobs/queue.ts'
 import type { Attempt, DeliveryStatus } from './deliveries.ts'
-import { toWebhookEndpoint } from './endpoints.ts'
 
 export interface AttemptOutcome {
   job: Job<DeliveryJob>
@@ -163,19 +162,14 @@ export function createAttemptRecorder({
       failing_ids: failing,
       max_failing_days: maxFailingDays,
     })
-    if (disabled.length === 0) return
-    for (const row of await tx.prisma.webhookEndpoint.findMany({
-      where: { id: { in: disabled.map(({ id }) => id) } },
-    })) {
-      const endpoint = toWebhookEndpoint(row)
+    for (const { user_id: userId, ...endpoint } of disabled) {
       await events.emit(tx, 'webhook_endpoint.disabled', endpoint, {
-        userId: row.userId,
+        userId,
         previous: { ...endpoint, enabled: true, disabled_reason: null },
       })
       // Not the URL: an attacker may have chosen its host, and its path may have secrets.
       const kind = 'webhook_endpoint_disabled'
-      const options = { detail: row.id, ...onceADay(kind, row.id) }
-      await alertUser(tx, mailServices, kind, row.userId, options)
+      await alertUser(tx, mailServices, kind, userId, { detail: endpoint.id, ...onceADay(kind, endpoint.id) })
     }
   }
 }

@@ -2,7 +2,7 @@
 // and nothing else is.
 import t from 'tap'
 import { bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { SpecResolver } from '../../scripts/generate/crud.ts'
 import { mismatchesOf, removeDatabaseNotes } from '../../scripts/generate/schema-db-check.ts'

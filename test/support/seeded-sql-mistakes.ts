@@ -167,6 +167,19 @@ const inFiles: SqlMistake[] = [
     at: ['services/storage/quota.ts', "'SELECT"],
     message: /put this SQL into prisma\/sql/,
   },
+  {
+    name: 'a service asks Prisma for several rows',
+    edits: [
+      [
+        'services/auth/passkeys.ts',
+        'tx.prisma.passkey.delete({ where: { id }, select: { id: true } })',
+        'tx.prisma.passkey.deleteMany({ where: { id } })',
+      ],
+    ],
+    foundBy: 'check',
+    at: ['services/auth/passkeys.ts', 'prisma.passkey.deleteMany'],
+    message: /Prisma is for one row by its id/,
+  },
 ]
 
 const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [

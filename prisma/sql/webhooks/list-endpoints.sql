@@ -1,10 +1,6 @@
 -- The endpoints of a user.
 -- @page
--- @type event_types Schemas['WebhookEndpoint']['event_types']
--- @type metadata Record<string, string>
--- @type disabled_reason Schemas['WebhookEndpoint']['disabled_reason']
-SELECT id, url, description, event_types AS "event_types!", enabled, disabled_reason,
-  CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
+SELECT {endpoint-columns}
 FROM webhook_endpoints
 WHERE user_id = :user_id AND deleted_at IS NULL
 -- @common webhook_endpoints.created_at webhook_endpoints.updated_at webhook_endpoints.metadata

@@ -129,15 +129,18 @@ function addChecks(models: Model[], migrations: Sources['migrations']): void {
   for (const { file, text } of migrations) {
     for (const { 0: statement, 1: table, index } of text.matchAll(/ALTER TABLE "?(\w+)"?[^;]*;/g)) {
       const columns = models.find((model) => model.table === table)?.columns ?? []
-      for (const [, dropped] of statement.matchAll(/DROP CONSTRAINT (?:IF EXISTS )?"(\w+)"/g))
+      for (const [, dropped] of statement.matchAll(/DROP CONSTRAINT (?:IF EXISTS )?"?(\w+)"?/g))
         for (const column of columns)
           column.checks = column.checks.filter(({ constraint }) => constraint !== dropped)
       for (const { 0: start, 1: constraint, index: at } of statement.matchAll(
-        /(?:CONSTRAINT "(\w+)"\s+)?CHECK \(/g,
+        /(?:CONSTRAINT "?(\w+)"?\s+)?CHECK \(/g,
       )) {
         const end = at + start.length
         const place = { file, line: text.slice(0, index + end).split('\n').length, constraint }
-        for (const { column, ...check } of checksIn(balanced(statement.slice(end - 1)))) {
+        const expression = balanced(statement.slice(end - 1))
+          .replaceAll('"', '')
+          .replace(/\s+/g, ' ')
+        for (const { column, ...check } of checksIn(expression)) {
           columns.find(({ name }) => name === column)?.checks.push({ ...place, ...check })
         }
       }

@@ -42,7 +42,7 @@ export async function editMessage(
 async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: OwnedMessage): Promise<void> {
   if (role !== 'user' || sessionId === null)
     throw conflict('role', 'Only messages with the role `user` can be edited.', 'content')
-  if ((await tx.prisma.message.count({ where: { sessionId, status: 'in_progress' } })) > 0)
+  if ((await sql.findAnswerInProgress(tx, { session_id: sessionId })) !== undefined)
     throw inProgress('An answer of this session is in progress: wait for it, or cancel it.')
   await deleteMessagesAfter(tx, sessionId, id)
 }

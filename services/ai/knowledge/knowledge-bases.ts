@@ -146,7 +146,7 @@ export async function deleteDocumentBatch(db: Db, knowledgeBaseId: string): Prom
 
 /** Deletes the knowledge base and its remaining documents. */
 export async function deleteKnowledgeBase(tx: Db, id: string): Promise<void> {
-  await sql.deleteKnowledgeBase(tx, { id })
+  await tx.prisma.knowledgeBase.delete({ where: { id }, select: { id: true } })
 }
 
 /** Deletes one batch of a project's documents. @returns whether there may be more. */

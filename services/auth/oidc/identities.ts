@@ -193,7 +193,7 @@ export async function removeOwnIdentity(
 /** Removes an identity of a locked user, and sends an e-mail to the user. */
 async function removeIdentity(tx: Db, services: AccountServices, identity: Identity): Promise<void> {
   const { id, user_id: userId } = identity
-  await sql.deleteIdentity(tx, { id })
+  await tx.prisma.identity.delete({ where: { id }, select: { id: true } })
   await services.events.emit(tx, 'identity.removed', identity, { userId })
   await alertUser(tx, services, 'identity_removed', userId)
 }

@@ -1,3 +1,0 @@
--- Removes a passkey.
--- @none
-DELETE FROM passkeys WHERE id = :id

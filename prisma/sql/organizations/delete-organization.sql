@@ -1,3 +1,0 @@
--- Deletes an organization.
--- @none
-DELETE FROM organizations WHERE id = :id

@@ -1,0 +1,22 @@
+-- Deletes what belongs to a user alone, apart from memberships. The webhook endpoints get the state of
+-- deleted ones.
+-- @none
+WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = :id),
+  passwords AS (DELETE FROM user_passwords WHERE user_id = :id),
+  second_factors AS (DELETE FROM user_totp WHERE user_id = :id),
+  codes AS (DELETE FROM recovery_codes WHERE user_id = :id),
+  identities_of_user AS (DELETE FROM identities WHERE user_id = :id),
+  passkeys_of_user AS (DELETE FROM passkeys WHERE user_id = :id),
+  challenges AS (DELETE FROM passkey_challenges WHERE user_id = :id),
+  tokens AS (DELETE FROM one_time_tokens WHERE user_id = :id OR email = :email),
+  mails_to_user AS (DELETE FROM mails WHERE user_id = :id OR recipient = :email),
+  keys AS (DELETE FROM api_keys WHERE user_id = :id),
+  requests AS (DELETE FROM api_requests WHERE user_id = :id),
+  usage AS (DELETE FROM usage_days WHERE user_id = :id),
+  answers AS (DELETE FROM idempotency_records WHERE owner_id = :id),
+  invitations_of_user AS (DELETE FROM invitations WHERE user_id = :id OR email = :email),
+  endpoints AS (
+    UPDATE webhook_endpoints SET {webhooks/deleted-endpoint} WHERE user_id = :id AND deleted_at IS NULL
+  ),
+  settings_of_user AS (DELETE FROM settings WHERE user_id = :id)
+DELETE FROM avatars WHERE user_id = :id
