@@ -9,6 +9,7 @@ import { callingModules, unusedFiles, type Source } from '../generate/sql/unused
 const exceptions: Record<string, string> = {
   'infra/backup/': 'the catalogue, and the rows of all tables',
   'infra/database/': 'connections, transactions, notifications, and the builder of lists',
+  'infra/jobs/retention.ts': 'the lock of a session',
   'infra/postgres/': 'the server itself, and the run of the migrations',
   'services/backup/': 'a session of its own, on databases of other versions as well',
   'scripts/abuse/': 'fills tables, which would take an attacker hours',
