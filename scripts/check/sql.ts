@@ -8,7 +8,6 @@ import { callingModules, unusedFiles, type Source } from '../generate/sql/unused
 /** Files and folders (with a slash at the end) that contain SQL, and why. */
 const exceptions: Record<string, string> = {
   'infra/backup/': 'the catalogue, and the rows of all tables',
-  'infra/jobs/retention.ts': 'an advisory lock on a connection of its own',
   'infra/database/': 'connections, transactions, notifications, and the builder of lists',
   'infra/postgres/': 'the server itself, and the run of the migrations',
   'services/backup/': 'a session of its own, on databases of other versions as well',

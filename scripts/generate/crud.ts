@@ -110,13 +110,14 @@ function expandResources(file: Json): Origin[] {
     origins.push(...operationOrigins(name, crud, { itemPath, first }))
     origins.push(...defaultOrigins(crud.schema, schema), ...ownOrigins(item, `#/paths/${name}`))
     origins.push(...ownOrigins(file.paths[itemPath], `#/paths/${itemPath}`))
-    item['x-crud'] = { ...crud, stored: storedValues(schema) }
     file.paths[name] = merged(listAndCreate(name, crud, schema), item)
     file.paths[itemPath] = merged(getUpdateDelete(crud), file.paths[itemPath])
-    for (const [key, generated] of Object.entries(schemasOf(name, crud, schema, schemas))) {
-      origins.push(...ownOrigins(schemas[key], schemaAt(key)))
-      schemas[key] = merged(generated, schemas[key])
-    }
+    const generated = Object.entries(schemasOf(name, crud, schema, schemas))
+    const own = generated.flatMap(([key]) => ownOrigins(schemas[key], schemaAt(key)))
+    origins.push(...own)
+    for (const [key, schema] of generated) schemas[key] = merged(schema, schemas[key])
+    // For what reads the bundled document.
+    file.paths[name]['x-crud'] = { ...crud, stored: storedValues(schema), own }
     schemas[crud.schema] = answerSchema(crud, schema)
   }
   for (const name of Object.keys(file.components?.schemas ?? {}))

@@ -77,10 +77,11 @@ function withDefaults(text: string, name: string, resource: CrudResource, all: C
   const wanted = "import { resourceHandlers } from '../services/resources.ts'"
   const withSql = tables.reduce(withStatements, text)
   const module = /import \{[^}]*\bresourceHandlers\b/.test(withSql) ? withSql : withImport(withSql, wanted)
-  const names = tables.map((each) => importedAs(module, each))
+  const [sql, outer] = tables.map((each) => importedAs(module, each))
+  const options = outer === undefined ? '' : `, { parent: ${outer} }`
   const { start } = handlersIn(module, name)!
   const after = module.slice(start)
-  const spread = `\n  ...resourceHandlers('${schema}', ${names.join(', ')}),`
+  const spread = `\n  ...resourceHandlers('${schema}', ${sql}${options}),`
   return `${module.slice(0, start)}${spread}${after.startsWith('\n') ? '' : '\n'}${after}`
 }
 

@@ -57,7 +57,8 @@ function thrownConstraints(): Map<string, Set<string>> {
   const found = (pattern: RegExp): Set<string> =>
     new Set([...text.matchAll(pattern)].map(([, constraint]) => constraint))
   return new Map([
-    ['CONFLICT', new Set([...found(/\bconflict\(\s*'(\w+)'/g), 'in_progress'])],
+    // A resource with x-crud throws `<column>_taken` for a column that is unique in its parent.
+    ['CONFLICT', new Set([...found(/\bconflict\(\s*'(\w+)'/g), 'in_progress', 'name_taken'])],
     // Each quota is a constraint, too.
     [
       'FORBIDDEN',

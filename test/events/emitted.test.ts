@@ -6,7 +6,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { replies } from '../../infra/validation/replies.ts'
 import { handlers } from '../../generated/routes.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Once } from '../../infra/contract/replay.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { toProfile } from '../../services/users/users.ts'
 import {
@@ -594,8 +594,9 @@ function undoingServer(): Promise<TestServer> {
     operationIds.map((id) => [
       id,
       async (request: never, services: HandlerServices) =>
-        await services.db.transaction(async (tx) => {
-          await handlers[id](request, { ...services, db: tx } as never)
+        await services.once(async (tx) => {
+          const once: Once = (work) => tx.transaction(work)
+          await handlers[id](request, { ...services, db: tx, once } as never)
           const { id: requestId } = request as { id: string }
           inside.set(
             requestId,
@@ -644,9 +645,8 @@ t.test(
       operationIds.map((id) => [
         id,
         async (request: never, services: HandlerServices) => {
-          const { db } = services
-          const transaction: Db['transaction'] = (work) => db.transaction(async (tx) => bend(await work(tx)))
-          return bend(await handlers[id](request, { ...services, db: { ...db, transaction } } as never))
+          const once: Once = (work) => services.once(async (tx) => bend(await work(tx)))
+          return bend(await handlers[id](request, { ...services, once } as never))
         },
       ]),
     ) as unknown as Operations

@@ -68,6 +68,6 @@ t.test('the start prints the arithmetic, by the least of the limits', async (t) 
   const server = await spawnServer(t, { DATABASE_URL: url })
   t.match(
     server.output(),
-    /· Each server or worker opens up to 20 connections to PostgreSQL, which accepts 50/,
+    /"msg":"Each server or worker opens up to 20 connections to PostgreSQL, which accepts 50/,
   )
 })

@@ -542,7 +542,8 @@ t.test('the ledger check finds every kind of damage', async (t) => {
     ],
     [
       `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, data, actor, created_at)
-        SELECT 'evt_x', type, project_id, user_id, scope, role, request_id, data, actor, now() FROM events WHERE type = 'order.refunded'
+        SELECT 'evt_x', type, project_id, user_id, scope, role, request_id, data, actor, now()
+        FROM events WHERE type = 'order.refunded'
         AND data->'object'->>'id' = '${paid.id}'`,
       /order without exactly the events/,
     ],

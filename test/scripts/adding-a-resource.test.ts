@@ -10,7 +10,7 @@ import { modelOf, samplesOf, specOf } from '../support/sample-resource.ts'
 const root = resolve(import.meta.dirname, '../..')
 const folders = ['app', 'docs', 'handlers', 'infra', 'packages', 'prisma', 'scripts', 'services', 'spec']
 const parts = [...folders, 'generated', 'package.json', 'tsconfig.json']
-const copied = [...parts, 'test/support', 'test/events', 'test/contract']
+const copied = [...parts, 'test/support', 'test/events', 'test/contract', 'test/infra']
 
 const page = readFileSync(join(root, 'docs/adding-a-resource.md'), 'utf8')
 const [firstHalf, secondHalf] = page.split('## More than CRUD').map(blocksOf)
@@ -90,6 +90,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   await node('scripts/migrate/main.ts', '--create', 'notes')
   t.match(await node('scripts/generate/main.ts'), /wrote .*sql\/notes\.ts/)
   t.strictSame(readdirSync(join(folder, 'generated/resources/notes')).sort(), [
+    'columns.sql',
     'find.sql',
     'insert.sql',
     'list.sql',
@@ -138,10 +139,11 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   edit(
     'spec/notes.yaml',
     [/^ {6}filters: \[pinned\]\n/m, `      filters: [pinned]\n${more('parameters:')}`],
-    [/^ {8}metadata:/m, `${more('content:')}        metadata:`],
+    [/^ {8}metadata:/m, `${more('status:')}${more('content:')}        metadata:`],
     [
       /^components:\n {2}schemas:\n/m,
-      `${more('noteComments:')}${more('noteImport:')}${more('noteLines:')}components:\n  schemas:\n` +
+      ['notePublication:', 'noteComments:', 'noteImport:', 'noteLines:'].map(more).join('') +
+        'components:\n  schemas:\n' +
         more('NoteContent:') +
         more('NoteComment:') +
         more('NoteImport:') +
@@ -149,16 +151,21 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     ],
   )
   const paths = ['/projects/{id}/notes/{note_id}/comments', '/projects/{id}/notes/import']
-  const added = [...paths, '/projects/{id}/notes/{note_id}/lines'].map(more)
-  edit('spec/openapi.yaml', [/^paths:\n/m, `paths:\n${indented(added.join(''))}`])
+  const added = [...paths, ...['publish', 'lines'].map((name) => `/projects/{id}/notes/{note_id}/${name}`)]
+  edit(
+    'spec/openapi.yaml',
+    [/^paths:\n/m, `paths:\n${indented(added.map(more).join(''))}`],
+    [/^x-events:\n/m, `x-events:\n${indented(more('note.published:'))}`],
+  )
   edit('infra/ids.ts', [/ {2}\| 'usr'\n/, "  | 'usr'\n  | 'ncom'\n"])
-  const [column] = /content Json @default\(.*\)(?=`)/.exec(page) ?? ['']
+  const columns = page.match(/(?<=`)(content Json|status String) @default\(.*\)(?=`)/g) ?? []
+  t.equal(columns.length, 2)
   const comments = 'noteComments NoteComment[]\n'
   edit(
     'prisma/schema.prisma',
     [/^model Project \{\n/m, `model Project {\n  ${comments}`],
     [/^model User \{\n/m, `model User {\n  ${comments}`],
-    [/^model Note \{\n/m, `model Note {\n  ${comments}  ${column}\n`],
+    [/^model Note \{\n/m, `model Note {\n  ${comments}${indented(columns.join('\n'))}\n`],
     [/^\/\/\/ A note that/m, `${more('/// A comment')}\n/// A note that`],
   )
   const [noteContent] = /content: \{ kind: 'link', .*\}(?=`)/.exec(page) ?? ['']
@@ -166,15 +173,31 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     'test/support/operation-fixtures.ts',
     [/by: 'me' \}/, `by: 'me' }, ${noteContent}`],
     [/^const onMember =\n/m, `${more('const onComment')}\nconst onMember =\n`],
-    [/^ {2}listInvitations: /m, `${more('listNoteComments:')}  listInvitations: `],
+    [/^ {2}listInvitations: /m, `${more('publishNote:')}${more('listNoteComments:')}  listInvitations: `],
   )
-  edit('test/events/emitted.test.ts', [
-    /^ {2}updateProfile:/m,
-    `${more('createNoteComment:')}  updateProfile:`,
-  ])
+  edit(
+    'test/events/emitted.test.ts',
+    [/^ {2}updateProfile:/m, `${more("publishNote: '")}${more('createNoteComment:')}  updateProfile:`],
+    [/^ {2}rotateApiKey: 'getApiKey'/m, `${more("publishNote: 'get")}  rotateApiKey: 'getApiKey'`],
+  )
   write('test/notes/more.test.ts', moreTest)
-  await node('scripts/migrate/main.ts', '--create', 'note_comments')
+  t.match(await node('scripts/migrate/main.ts', '--create', 'note_comments'), /^Wrote /)
+  const [migration] = readdirSync(join(folder, 'prisma/migrations')).filter((name) =>
+    name.endsWith('note_comments'),
+  )
+  t.match(
+    readFileSync(join(folder, 'prisma/migrations', migration, 'migration.sql'), 'utf8'),
+    `CHECK ("status" IN ('draft', 'published'))`,
+  )
   write('handlers/notes.ts', more('// handlers/notes.ts'))
+  edit(
+    'handlers/notes.ts',
+    [/^import /m, `${more('import { readFile }')}import `],
+    [
+      /^ {2}\.\.\.resourceHandlers\('Note'.*\n/m,
+      `  ...resourceHandlers('Note', sql),\n${more('...resource')}`,
+    ],
+  )
   await node('scripts/generate/main.ts')
   edit('tsconfig.json', [
     /"include": .*/,
@@ -185,12 +208,24 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   t.match(await sqlOf('createNoteComment'), 'generated/resources/note_comments/insert.sql')
   await migrate()
   await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
-  await passes('test/notes/more.test.ts', /^1\.\.4$/m)
+  await passes('test/notes/more.test.ts', /^1\.\.5$/m)
 
   // The commands of the page. They take a minute.
   if (process.env.FAULTS === 'long') {
     await node('scripts/constraints/main.ts')
-    for (const name of ['contract/coverage', 'contract/roles', 'events/emitted', 'contract/tenants'])
+    const sorts = ['notes/list title', 'notes/list updated_at', 'note_comments/list updated_at']
+    for (const sort of sorts) t.match(page, `'${sort}'`)
+    edit('test/infra/lists.test.ts', [
+      /^const sorted = \[\n/m,
+      `const sorted = [\n${sorts.map((sort) => `  '${sort}',\n`).join('')}`,
+    ])
+    for (const name of [
+      'contract/coverage',
+      'contract/roles',
+      'events/emitted',
+      'contract/tenants',
+      'infra/lists',
+    ])
       await passes(`test/${name}.test.ts`)
   }
 
@@ -250,8 +285,8 @@ t.test('a title is unique in its project', async (t) => {
   const taken = {
     status: 409,
     code: 'CONFLICT',
-    message: 'Another note has this title.',
-    details: { constraint: 'notes_project_id_title_key', field: 'title' },
+    message: 'Another note of the project has this title.',
+    details: { constraint: 'title_taken', field: 'title' },
   }
   t.match(await apiErrorOf(editor.api.createNote({ path, body: { title: 'One' } })), taken)
   const of = { ...path, note_id: second.id }
@@ -358,6 +393,26 @@ t.test('the comments of another tenant are not found through notes of the caller
   t.same(onOwnNote, ['done', 'done', 404, 404, 404], 'their comment on an own note')
   const ours = await viewer.api.listNoteComments({ path: ourNote })
   t.same(ours.data, [comment], 'nothing changed')
+})
+
+t.test('a draft is published once', async (t) => {
+  const note = await editor.api.createNote({ path, body: { title: 'Draft' } })
+  t.equal(note.status, 'draft')
+  const of = { ...path, note_id: note.id }
+  const status = { status: 'published' } as any
+  t.match(await apiErrorOf(editor.api.updateNote({ path: of, body: status })), { status: 400 })
+  t.match(await apiErrorOf(viewer.api.publishNote({ path: of })), { status: 403 })
+  const published = await editor.api.publishNote({ path: of })
+  t.same({ ...published, updated_at: '' }, { ...note, status: 'published', updated_at: '' })
+  t.ok(published.updated_at > note.updated_at)
+  t.same(await viewer.api.getNote({ path: of }), published)
+  const state = { status: 409, code: 'INVALID_STATE', details: { field: 'status', constraint: 'published' } }
+  t.match(await apiErrorOf(editor.api.publishNote({ path: of })), state)
+  const { data: events } = await editor.api.listEvents({ query: { type: ['note.published'] } })
+  t.match(events, [{ data: { object: published, previous_attributes: { status: 'draft' } } }])
+  const { prisma } = server.services.database
+  const other = prisma.note.update({ where: { id: note.id }, data: { status: 'lost' } })
+  await t.rejects(other, /notes_status_check/)
 })
 
 t.test('the comments of a note are deleted with it', async (t) => {

@@ -1,15 +1,16 @@
 // Mismatches introduced into a copy of the spec or the database schema: each is reported with both places,
 // and nothing else is.
 import t from 'tap'
-import { BaseResolver, bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
-import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { bundle, createConfig, type Document, type Source } from '@redocly/openapi-core'
+import { cpSync, globSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { SpecResolver } from '../../scripts/generate/crud.ts'
 import { mismatchesOf, removeDatabaseNotes } from '../../scripts/generate/schema-db-check.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const schema = 'prisma/schema.prisma'
-const payments = 'prisma/migrations/20261125000000_payments/migration.sql'
-const events = 'prisma/migrations/20261122000000_events/migration.sql'
+/** The baseline. */
+const [migration] = globSync('prisma/migrations/*_init/migration.sql', { cwd: root })
 
 /** A project with a copy of the spec and the database schema. */
 function copyOf(folder: string): string {
@@ -44,7 +45,7 @@ async function documentOf(folder: string): Promise<any> {
 
 const parsedFiles = new Map<string, unknown>()
 
-class CachingResolver extends BaseResolver {
+class CachingResolver extends SpecResolver {
   override parseDocument(source: Source): Document {
     if (!parsedFiles.has(source.body)) parsedFiles.set(source.body, super.parseDocument(source).parsed)
     // A copy, because `bundle` changes it.
@@ -134,7 +135,7 @@ const mistakes: Record<string, Mistake> = {
     /Session\.status does not allow hidden, the column does/,
   ],
   'a CHECK has other values than the spec': [
-    events,
+    migration,
     'webhook_endpoints_disabled_reason',
     "'failing'",
     "'failed'",
@@ -155,11 +156,11 @@ const mistakes: Record<string, Mistake> = {
     /Product\w*\.name has maxLength 200, the column 150/,
   ],
   'a CHECK is shorter than the spec': [
-    payments,
+    migration,
     'prices_amount',
-    '"unit_amount" BETWEEN 1 AND 999999999',
-    '"unit_amount" BETWEEN 1 AND 99999',
-    /PriceCreate\.unit_amount has maximum 999999999, the column 99999/,
+    'unit_amount <= 999999999',
+    'unit_amount <= 99999',
+    /Price\.unit_amount has maximum 999999999, the column 99999/,
   ],
   'a number is larger than its column': [
     'spec/storage.yaml',
@@ -259,6 +260,22 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
   }
 })
 
+t.test('the last migration says which CHECK a column has', async (t) => {
+  const folder = copyOf(t.testdir())
+  const replace = async (values: string): Promise<string[]> => {
+    const migration = join(folder, 'prisma/migrations/99990101000000_reasons')
+    mkdirSync(migration, { recursive: true })
+    const sql =
+      `ALTER TABLE "webhook_endpoints" DROP CONSTRAINT "webhook_endpoints_disabled_reason",\n` +
+      `  ADD CONSTRAINT "webhook_endpoints_disabled_reason" CHECK ("disabled_reason" IN (${values}));\n`
+    writeFileSync(join(migration, 'migration.sql'), sql)
+    return await found(folder, unchanged)
+  }
+  t.same(await replace("'failing', 'gone'"), [])
+  const [line] = await replace("'failing'")
+  t.match(line, /WebhookEndpoint\.disabled_reason allows gone, the column does not .*99990101000000_reasons/)
+})
+
 /** Without its schema. */
 function propertyOf(line: string): string | undefined {
   return /^\S+ \w+\.(\w+) /.exec(line)?.[1]
@@ -294,9 +311,9 @@ t.test('x-differs suppresses a mismatch, and the database notes are not publishe
 
 t.test('a mismatch makes the generator fail and write nothing', async (t) => {
   const folder = copyOf(t.testdir())
-  for (const name of ['generate', 'changes', 'constraints'])
-    cpSync(join(root, 'scripts', name), join(folder, 'scripts', name), { recursive: true })
-  for (const part of ['packages', 'infra']) cpSync(join(root, part), join(folder, part), { recursive: true })
+  const scripts = ['generate', 'changes', 'constraints', 'compile', 'profiles']
+  for (const part of scripts.map((name) => `scripts/${name}`).concat('packages', 'infra', 'services/docs'))
+    cpSync(join(root, part), join(folder, part), { recursive: true })
   for (const part of ['generated', 'package.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

@@ -173,7 +173,7 @@ t.test('server and worker exit with one sentence', async (t: Test) => {
     )
     t.match(
       failure,
-      /exited \(1\):\n(· .*\n)*The file store \S+ belongs to the database db_first, but .* db_second: .*\.\n/,
+      /exited \(1\):[^]*"msg":"The file store \S+ belongs to the database db_first, but .* db_second: .*\."/,
     )
   }
 })

@@ -19,6 +19,7 @@ import { insertLink } from '../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../services/users/users.ts'
 import { insertApiKey, type NewApiKey } from '../../services/users/api-keys.ts'
 import { defaultScopes } from '../../services/users/scopes.ts'
+import { encryptSecret } from '../../services/webhooks/secrets.ts'
 import { newWebhookSecret } from '../../services/webhooks/signature.ts'
 import type { Person, TestServer } from './server.ts'
 
@@ -249,7 +250,7 @@ export async function createWebhookEndpoints(
       scopes: ['projects:read'],
       projectIds: [],
       enabled,
-      secret: newWebhookSecret(),
+      secret: encryptSecret(server.services.cipher, id, newWebhookSecret()),
       createdAt: timeOf(id),
     })),
   })

@@ -107,7 +107,7 @@ ${columns.join('')}
   project   Project @relation(fields: [projectId], references: [id], onDelete: Cascade)
   createdBy User    @relation(fields: [createdById], references: [id])
 
-  @@index([projectId, createdAt, id])
+  @@index([projectId, id])
   @@index([createdById])
   @@map("samples")
 }

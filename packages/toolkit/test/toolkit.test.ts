@@ -153,7 +153,7 @@ t.test('a wrong option is refused with a sentence', async (t) => {
   const own = await run('scripts/generate/main.ts', ['--prt'])
   t.equal(
     own.errors.trim(),
-    "Unknown option '--prt'. The options are --check, --stubs, --spec FILE and --out FOLDER.",
+    "Unknown option '--prt'. The options are --check, --types, --stubs, --spec FILE and --out FOLDER.",
   )
   const dev = await run('scripts/dev/main.ts', ['--port', '1'])
   t.equal(dev.errors.trim(), "Unknown option '--port'. The only option is --no-types.")

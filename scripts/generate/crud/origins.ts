@@ -15,7 +15,7 @@ export function documentOrigins({ paths, components }: Json): Origin[] {
     const itemPath = `${url}/{${idParameter(crud)}}`
     // Implied parameters come first.
     const first = item.get.parameters.findIndex(({ name }: Json) => name === 'sort')
-    return operationOrigins(url, crud, { itemPath, first })
+    return [...operationOrigins(url, crud, { itemPath, first }), ...(item['x-crud'].own ?? [])]
   })
   const names = declaredResources({ paths }).map(({ schema }) => schema)
   // The loop reads what is pushed here, too.
@@ -66,9 +66,11 @@ export function operationOrigins(
   return [[`#/paths/${escaped(itemPath)}`, at], ...details, ...ofGet]
 }
 
-/** The parts of a generated part that the file declares itself. */
+/** What the file declares itself of a generated part. A schema with a type is its own as a whole. */
 export function ownOrigins(declared: Json, pointer: string): Origin[] {
-  if (!isObject(declared)) return declared === undefined ? [] : [[pointer, pointer]]
+  if (declared === undefined) return []
+  if (!isObject(declared) || declared.type !== undefined || declared.$ref !== undefined)
+    return [[pointer, pointer]]
   return Object.entries(declared).flatMap(([key, value]) => ownOrigins(value, `${pointer}/${escaped(key)}`))
 }
 

@@ -1,6 +1,7 @@
 // The resources with x-crud in the bundled document, and generated/resources.ts.
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
 import { GenerateError } from '../error.ts'
+import type { Origin } from '../origins.ts'
 import { banner } from '../types.ts'
 import {
   capital,
@@ -46,16 +47,24 @@ export function operationIds(resource: Declared & { name: string }): Record<stri
   }
 }
 
+/** What the expansion of x-crud keeps in it. */
+interface Kept {
+  /** The values of fields that a creation does not have. */
+  stored: Record<string, unknown>
+  /** Where the file declares parts of the generated schemas itself. */
+  own: Origin[]
+}
+
 /** The resources in the bundled document, with the path of the list of each. */
 export function declaredResources(
   document: Json,
-): Array<Declared & { stored: Json } & Pick<CrudResource, 'path' | 'name' | 'table'>> {
+): Array<Declared & Kept & Pick<CrudResource, 'path' | 'name' | 'table'>> {
   return Object.entries<Json>(document.paths ?? {}).flatMap(([path, item]) => {
     const crud = item['x-crud']
     if (!isComplete(crud) || item.get === undefined) return []
     const list = item.get.operationId.replace(/^list/, '')
     const name = list[0].toLowerCase() + list.slice(1)
-    return [{ stored: {}, ...crud, path, name, table: snake(name) }]
+    return [{ stored: {}, own: [], ...crud, path, name, table: snake(name) }]
   })
 }
 
@@ -63,7 +72,7 @@ export function declaredResources(
 export function takeResources(document: Json): CrudResource[] {
   const declared = declaredResources(document)
   for (const item of Object.values<Json>(document.paths)) delete item['x-crud']
-  return declared.map(({ stored, ...crud }) => {
+  return declared.map(({ stored, own: _, ...crud }) => {
     const url = crud.path
     const outer = outerSchema(crud)
     const expected = outer === null ? (placeOf(crud)?.path ?? '') : `/{${idField(outer)}}`

@@ -26,7 +26,10 @@ export interface Column extends Place {
   checks: Check[]
 }
 
-export type Check = Place & ({ values: string[] } | { maxLength: number } | { min: number } | { max: number })
+export type Check = Place & {
+  /** The name of the constraint; undefined without one. */
+  constraint?: string
+} & ({ values: string[] } | { maxLength: number } | { min: number } | { max: number })
 
 export interface Model extends Place {
   name: string
@@ -124,11 +127,20 @@ function addOmitted(models: Map<string, Model>, text: string): void {
 
 function addChecks(models: Model[], migrations: Sources['migrations']): void {
   for (const { file, text } of migrations) {
-    for (const { 0: statement, 1: table, index } of text.matchAll(/ALTER TABLE "(\w+)"[^;]*;/g)) {
+    for (const { 0: statement, 1: table, index } of text.matchAll(/ALTER TABLE "?(\w+)"?[^;]*;/g)) {
       const columns = models.find((model) => model.table === table)?.columns ?? []
-      for (const { index: at } of statement.matchAll(/CHECK \(/g)) {
-        const place = { file, line: text.slice(0, index + at).split('\n').length }
-        for (const { column, ...check } of checksIn(balanced(statement.slice(at + 'CHECK '.length)))) {
+      for (const [, dropped] of statement.matchAll(/DROP CONSTRAINT (?:IF EXISTS )?"?(\w+)"?/g))
+        for (const column of columns)
+          column.checks = column.checks.filter(({ constraint }) => constraint !== dropped)
+      for (const { 0: start, 1: constraint, index: at } of statement.matchAll(
+        /(?:CONSTRAINT "?(\w+)"?\s+)?CHECK \(/g,
+      )) {
+        const end = at + start.length
+        const place = { file, line: text.slice(0, index + end).split('\n').length, constraint }
+        const expression = balanced(statement.slice(end - 1))
+          .replaceAll('"', '')
+          .replace(/\s+/g, ' ')
+        for (const { column, ...check } of checksIn(expression)) {
           columns.find(({ name }) => name === column)?.checks.push({ ...place, ...check })
         }
       }
@@ -143,19 +155,20 @@ type ColumnCheck =
   | { column: string; max: number }
 
 /**
- * The value lists, lengths and bounds of single columns in a CHECK expression. NULL always passes a CHECK.
+ * The value lists, lengths and bounds of single columns in a CHECK expression without quotes and line breaks.
+ * NULL always passes a CHECK.
  */
 function checksIn(expression: string): ColumnCheck[] {
-  const inner = unwrapped(expression.replace(/^"\w+" IS NULL OR /, ''))
-  const parts = split(inner.replace(/("\w+") BETWEEN (\d+) AND (\d+)/g, '$1 >= $2 AND $1 <= $3'))
+  const inner = unwrapped(expression.replace(/^\w+ IS NULL OR /, ''))
+  const parts = split(inner.replace(/(\w+) BETWEEN (\d+) AND (\d+)/g, '$1 >= $2 AND $1 <= $3'))
   if (parts.length > 1) return parts.flatMap(checksIn)
   const [part] = parts
-  const list = /^"(\w+)" IN \(([^()]*)\)$/.exec(part)
+  const list = /^(\w+) IN \(([^()]*)\)$/.exec(part)
   if (list !== null)
     return [{ column: list[1], values: [...list[2].matchAll(/'([^']*)'/g)].map(([, value]) => value) }]
-  const length = /^(?:char_)?length\("(\w+)"\) <= (\d+)$/.exec(part)
+  const length = /^(?:char_)?length\((\w+)\) <= (\d+)$/.exec(part)
   if (length !== null) return [{ column: length[1], maxLength: Number(length[2]) }]
-  const bound = /^"(\w+)" (>=|>|<=|<) (\d+)$/.exec(part)
+  const bound = /^(\w+) (>=|>|<=|<) (\d+)$/.exec(part)
   if (bound === null) return []
   const [, column, sign, text] = bound
   const number = Number(text)
