@@ -95,7 +95,9 @@ t.test('starting against a standby is one sentence', async (t) => {
   const several = pair.url.replace('target_session_attrs=read-write', 'target_session_attrs=primary')
   await checkDatabase({ ...options, url: several, directUrl: several })
   // And nothing after it: no stack.
-  await t.rejects(spawnServer(t, { DATABASE_URL: url }), { message: /: set it to the primary, .*\.md\."}\n$/ })
+  await t.rejects(spawnServer(t, { DATABASE_URL: url }), {
+    message: /: set it to the primary, .*\.md\."}\n$/,
+  })
 })
 
 t.test('a pool and a session never stay on a standby', async (t) => {

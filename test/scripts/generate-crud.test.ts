@@ -167,6 +167,11 @@ t.test('names in x-crud that do not exist', async (t) => {
     'filters: [|pined]: `pined` is not a property of `Note`',
     'parent: |Nota: no x-crud of this file has the schema `Nota`',
   ])
+  const elsewhere = changed(complete, [['prefix: note\n', 'prefix: note\n      parent: organization\n']])
+  t.strictSame(await problemsOf(t, changed(elsewhere, [['sort: [title]', 'without: [remove]']])), [
+    'without: [|remove]: `remove` is not one of create, update, delete',
+    'parent: |Note: a resource in another one is in a project, and `Note` is not',
+  ])
   t.strictSame(await problemsOf(t, changed(resource, [['schema: Note', 'schema: Noted']])), [
     'schema: |Noted: there is no schema `Noted` with properties in this file',
   ])

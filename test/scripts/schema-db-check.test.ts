@@ -160,7 +160,7 @@ const mistakes: Record<string, Mistake> = {
     'prices_amount',
     'unit_amount <= 999999999',
     'unit_amount <= 99999',
-    /Price\.unit_amount has maximum 999999999, the column 99999/,
+    /PriceCreate\.unit_amount has maximum 999999999, the column 99999/,
   ],
   'a number is larger than its column': [
     'spec/storage.yaml',

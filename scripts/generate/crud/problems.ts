@@ -1,6 +1,6 @@
 // The mistakes in x-crud that the lint would report at what is generated from it.
 import type { SpecProblem } from '../references.ts'
-import { crudAt, isComplete, outerSchema, writes, type Declared } from './declared.ts'
+import { crudAt, isComplete, outerSchema, placeName, writes, type Declared } from './declared.ts'
 
 type Json = any
 
@@ -43,12 +43,14 @@ export function crudProblems(file: Json): Array<Omit<SpecProblem, 'source'>> {
       return isQuery ? [] : [{ pointer: `${at}/parameters/${i}`, message }]
     })
     const parent = outerSchema(crud)
-    const parentProblem = {
-      pointer: `${at}/parent`,
-      message: `no x-crud of this file has the schema \`${parent}\``,
-    }
+    const outer = all.find(([, other]) => other.schema === parent)?.[1]
+    const wrongParent =
+      outer === undefined
+        ? `no x-crud of this file has the schema \`${parent}\``
+        : `a resource in another one is in a project, and \`${parent}\` is not`
+    const isRight = parent === null || (outer !== undefined && placeName(outer) === 'project')
     return [
-      ...(parent === null || all.some(([, other]) => other.schema === parent) ? [] : [parentProblem]),
+      ...(isRight ? [] : [{ pointer: `${at}/parent`, message: wrongParent }]),
       ...unknown('without', without, Object.fromEntries(writes.map((verb) => [verb, true])), listed),
       ...unknown('sort', sort, { id: true, created_by: true, ...properties }),
       ...unsorted,
