@@ -15,7 +15,6 @@ import { answerHelp, messageOf } from '../../infra/command-help.ts'
 import { CommandError, runCommand } from '../command/run-command.ts'
 import { functionChanges } from '../generate/sql/functions.ts'
 import { SqlMistake } from '../generate/sql/source.ts'
-import { withEnumChecks } from './enum-checks.ts'
 
 answerHelp(import.meta)
 
@@ -74,6 +73,8 @@ async function createMigration(title: string, empty: boolean): Promise<void> {
   const script = empty ? '' : await onTemporaryServer(allDifferences)
   if (script === '' && !empty)
     return console.log('prisma/schema.prisma, prisma/sql/functions and prisma/migrations match.')
+  // It reads the spec with packages of development.
+  const { withEnumChecks } = await import('./enum-checks.ts')
   const text = empty ? '' : await withEnumChecks(script)
   const folder = join(migrationsFolder, `${timestamp()}_${name}`)
   mkdirSync(folder)

@@ -8,12 +8,14 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 
@@ -144,6 +146,50 @@ t.test('packages installed by hand are accepted, and missing ones are installed'
   rmSync(join(folder, 'node_modules', '.setup.json'))
   await setup(folder, ['--dev'])
   t.ok(has(folder, 'served'), 'the removed package is installed again')
+})
+
+/** A project whose compiler and generator write one letter. */
+function generatingProject(t: Test): string {
+  const folder = project(t)
+  const write = (name: string, text: string): void => {
+    mkdirSync(join(folder, dirname(name)), { recursive: true })
+    writeFileSync(join(folder, name), text)
+  }
+  write('generated/schemas.json', '{}')
+  write('generated/openapi.json', '{}')
+  const writing = (...names: string[]): string =>
+    `import { writeFileSync } from 'node:fs'\n` +
+    `for (const name of ${JSON.stringify(names)}) writeFileSync(\`generated/\${name}\`, 'a')\n`
+  write('scripts/compile/main.ts', writing('validators.js', 'serializers.js'))
+  write('scripts/generate/main.ts', writing('types.ts'))
+  return folder
+}
+
+t.test('setup writes what is not in git, and again when its sources are newer', async (t) => {
+  const folder = generatingProject(t)
+  const written = (): string[] =>
+    readdirSync(join(folder, 'generated')).filter((name) => !name.endsWith('.json'))
+  t.match(await setup(folder), { code: 0, out: /^Compiling the validators and serializers/m })
+  t.strictSame(written(), ['serializers.js', 'validators.js'], 'a server needs no types')
+  t.match(await setup(folder, ['--dev']), { code: 0, out: /^Writing the types of generated/m })
+  t.strictSame(written(), ['serializers.js', 'types.ts', 'validators.js'])
+  t.strictSame(await setup(folder, ['--dev']), { code: 0, out: '', err: '' }, 'all is there')
+
+  const later = new Date(Date.now() + 1000)
+  utimesSync(join(folder, 'generated/schemas.json'), later, later)
+  t.match(await setup(folder, ['--dev']), { code: 0, out: /^Compiling .*\n$/ }, 'git has changed a source')
+  utimesSync(join(folder, 'scripts/generate/main.ts'), later, later)
+  t.match(await setup(folder, ['--dev']), { code: 0, out: /Writing the types of generated/ })
+})
+
+t.test('schemas that do not compile stop a server, but not a command that can mend them', async (t) => {
+  const folder = generatingProject(t)
+  writeFileSync(join(folder, 'scripts/compile/main.ts'), "throw new Error('no JSON')\n")
+  t.match(await setup(folder), {
+    code: 1,
+    err: /no JSON[^]*could not be compiled\. Fix the error above\.\n$/,
+  })
+  t.match(await setup(folder, ['--dev']), { code: 0, err: /no JSON/ })
 })
 
 t.test('two concurrent runs install once', async (t) => {
