@@ -211,8 +211,8 @@ class Walk {
 
   /** The file of a statement, by its domain and name. */
   #fileOf(label: string): string {
-    const written = `prisma/sql/${label}.sql`
-    return existsSync(join(this.#root, written)) ? written : `generated/resources/${label}.sql`
+    const generated = `generated/resources/${label}.sql`
+    return existsSync(join(this.#root, generated)) ? generated : `prisma/sql/${label}.sql`
   }
 
   #place(node: ts.Node): string {

@@ -84,7 +84,8 @@ function copyOfProject(t: Test) {
       recursive: true,
       filter: (path) => !path.includes('scripts/bench'),
     })
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  for (const part of ['app', 'services', 'generated', 'packages', 'spec', 'node_modules'])
+    symlinkSync(join(root, part), join(folder, part))
   const command = join(folder, 'scripts/migrate/main.ts')
   return {
     functions: join(folder, 'prisma/sql/functions'),

@@ -3235,6 +3235,9 @@ BEGIN
   FOR parent, prefix IN VALUES ('events', 'evt'), ('webhook_deliveries', 'whd') LOOP
     partition := parent || '_before' || to_char(month, '_YYYY_MM');
     EXECUTE format('CREATE TABLE %I (LIKE %I INCLUDING ALL)', partition, parent || '_default');
+    IF parent = 'webhook_deliveries' THEN
+      EXECUTE format('ALTER TABLE %I ALTER COLUMN endpoint_id SET (n_distinct = -0.001)', partition);
+    END IF;
     EXECUTE format('ALTER TABLE %I ATTACH PARTITION %I FOR VALUES FROM (MINVALUE) TO (%L)',
       parent, partition, id_at(prefix, month AT TIME ZONE 'UTC'));
   END LOOP;
