@@ -317,6 +317,10 @@ const follow = async (url: string, { key }: Person): Promise<Reply> => {
   return await createClient(origin, key).get(pathname + search)
 }
 
+/** The body without the times of last use: the caller's own key is in the list of keys. */
+const contentOf = ({ body }: Reply): unknown =>
+  JSON.parse(JSON.stringify(body, (name, value) => (name === 'last_used_at' ? undefined : value)))
+
 /** The ids of a list, page by page, each from the cursor of the page before. */
 async function walk(request: OperationRequest): Promise<string[]> {
   const ids: string[] = []
@@ -333,7 +337,8 @@ async function walk(request: OperationRequest): Promise<string[]> {
       )
     if (cursor === null) return ids
     const next = await send(withQuery(request, { cursor }))
-    if (page > 1) t.same((await follow(linksOf(reply).next, request.caller)).body, next.body, 'the same page')
+    if (page > 1)
+      t.same(contentOf(await follow(linksOf(reply).next, request.caller)), contentOf(next), 'the same page')
     reply = next
   }
 }
