@@ -12,10 +12,10 @@ const exceptions: Record<string, string> = {
   'deploy/grafana/dashboard.json': 'an expression cannot be wrapped',
   'package-lock.json': 'written by npm',
   'scripts/bench/package-lock.json': 'written by npm',
-  'test/support/prism/package-lock.json': 'written by npm',
+  'test/support/contract/prism/package-lock.json': 'written by npm',
   'scripts/setup/node.json': 'a hash cannot be wrapped',
   'test/contract/constraints.json': 'written by `npm run constraints`, one constraint per line',
-  'test/support/strangers/': 'unchanged copies of published documents',
+  'test/support/contract/strangers/': 'unchanged copies of published documents',
   'scripts/bench/retrieval/texts/': 'books, one paragraph per line',
   'prisma/migrations/': 'written by `npm run migrate`, and an applied migration never changes',
 }

@@ -1,12 +1,12 @@
 // Chats about a project: which knowledge bases are searched, filters, access, and what the answer says about
 // the search.
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { openStream } from '../support/event-stream.ts'
-import { collect } from '../support/chat.ts'
-import { startDocumentWorker } from '../support/document-worker.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { openStream } from '../support/http/event-stream.ts'
+import { collect } from '../support/ai/chat.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 startDocumentWorker(t, server)

@@ -1,12 +1,12 @@
 // Chats, plain and streamed, against a fake model server: the requests to the model, the answers, and that
 // neither a fault of the model nor a disconnect leaves a session blocked.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
-import { openStream } from '../support/event-stream.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/ai/chat.ts'
+import { openStream } from '../support/http/event-stream.ts'
+import { startServer } from '../support/server/server.ts'
 import type { Fault, RecordedRequest } from '../../scripts/bench/model-server/script.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('a chat creates a session, and the next chat continues it', async (t) => {
   const fixture = await startChatFixture(t, { script: { answer: 'Hello, Ada.' } })

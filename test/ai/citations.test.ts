@@ -1,11 +1,11 @@
 // extractive-1 over the API: the knowledge bases it searches by default, documents that are not processed
 // yet, max_tokens and stop, and quotes from tables and JSON.
 import t from 'tap'
-import { startDocumentWorker } from '../support/document-worker.ts'
-import { openStream } from '../support/event-stream.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import { openStream } from '../support/http/event-stream.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const env = { RATE_LIMIT_AI: '1000000' }
 

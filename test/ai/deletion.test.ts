@@ -9,9 +9,9 @@ import {
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { removedChunkTasks } from '../../services/ai/knowledge/retention.ts'
-import { runRetention } from '../support/retention.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { newId } from '../../infra/ids.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 import {
   addKnowledgeBase,
   addDocument,

@@ -13,13 +13,19 @@ import type { DocumentParser } from '../../services/ai/knowledge/index-document.
 import { ParsingError } from '../../services/ai/parsing/parse.ts'
 import { documentRequeueTasks } from '../../services/ai/knowledge/retention.ts'
 import { unavailable } from '../../infra/errors.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { runRetention } from '../support/retention.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { newId } from '../../infra/ids.ts'
-import type { Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { fileCount, uploadForm, assertNothingLeft, uploadFile, type Upload } from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import {
+  fileCount,
+  uploadForm,
+  assertNothingLeft,
+  uploadFile,
+  type Upload,
+} from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { DOCUMENT_MAX_BYTES: '100000' } })
 const { services } = server

@@ -1,9 +1,9 @@
 // The tokens of embeddings count to the day's tokens of a user, before they are sent to the provider.
 import t from 'tap'
-import { startChatFixture, type ChatFixture } from '../support/chat.ts'
-import { startDocumentWorker } from '../support/document-worker.ts'
-import type { Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startChatFixture, type ChatFixture } from '../support/ai/chat.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const embeddings = { model: 'embedder', dimensions: 64 }
 

@@ -1,7 +1,7 @@
 // Parsing malicious and badly damaged HTML, Markdown, JSON and CSV ends within its limits, with a text or an
 // error code, and leaves no process or file behind.
 import t from 'tap'
-import { hostileDocuments } from '../support/hostile-documents.ts'
-import { testHostileDocuments } from '../support/hostile-parsing.ts'
+import { hostileDocuments } from '../support/ai/hostile-documents.ts'
+import { testHostileDocuments } from '../support/ai/hostile-parsing.ts'
 
 await testHostileDocuments(t, [...hostileDocuments.markup, ...hostileDocuments.data])

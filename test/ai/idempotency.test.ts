@@ -3,9 +3,9 @@
 import t from 'tap'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 import { defaultScopes } from '../../services/users/scopes.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/chat.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { collect, waitUntilIdle, startChatFixture, streamChat, textOf } from '../support/ai/chat.ts'
 
 const fixture = await startChatFixture(t, { env: { DATABASE_POOL_SIZE: '3' } })
 const { server, modelServer, person } = fixture

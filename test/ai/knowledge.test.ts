@@ -3,12 +3,12 @@ import { hash } from 'node:crypto'
 import t from 'tap'
 import { requireKnowledgeBases } from '../../services/ai/knowledge/access.ts'
 import { knowledgeRetentionTasks } from '../../services/ai/knowledge/retention.ts'
-import type { Role } from '../support/team.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { runRetention } from '../support/retention.ts'
+import type { Role } from '../support/server/team.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { coreRetentionTasks } from '../../services/deletion/retention-tasks.ts'
 import { newId } from '../../infra/ids.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { database, principals } = server.services

@@ -12,9 +12,9 @@ import {
   type ParsingLimits,
 } from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf } from '../../services/storage/content-type.ts'
-import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/documents.ts'
-import { parserProcesses } from '../support/hostile-parsing.ts'
-import { waitUntil } from '../support/wait.ts'
+import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/ai/documents.ts'
+import { parserProcesses } from '../support/ai/hostile-parsing.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const folder = t.testdir({})
 const chunking = { maxTokens: 200, overlapTokens: 30 }

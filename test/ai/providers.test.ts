@@ -19,7 +19,7 @@ import {
   type ModelServerOptions,
 } from '../../scripts/bench/model-server.ts'
 import type { Fault, Script, StreamVariant } from '../../scripts/bench/model-server/script.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const secret = 'sk-stand-in-canary'
 const prompt = 'prompt-canary'

@@ -2,9 +2,9 @@
 // the requests of others never wait for them.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import { startDocumentWorker } from '../support/document-worker.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { DATABASE_POOL_SIZE: '4' } })
 const { database } = server.services

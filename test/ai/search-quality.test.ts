@@ -1,7 +1,7 @@
 // The quality of keyword search and of extractive-1, measured with a public-domain corpus and questions.
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 import {
   measureRetrieval,
   measureAnswers,

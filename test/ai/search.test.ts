@@ -9,7 +9,7 @@ import {
 } from '../../services/ai/search/search.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import type { Principal } from '../../services/users/authentication.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 import {
   addKnowledgeBase,
   addDocument,

@@ -1,8 +1,8 @@
 // The history of a session: its order, how much of it a model gets, and who may read the citations in it.
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { startChatFixture } from '../support/chat.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { startChatFixture } from '../support/ai/chat.ts'
 import { addDocument, addKnowledgeBase } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 
 const fixture = await startChatFixture(t)

@@ -1,12 +1,12 @@
 // Two tenants with similar documents: answers, searches, citations and histories of one never contain words
 // of the other. A member who is removed from a project gets nothing of the project from the next answer on.
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { startDocumentWorker } from '../support/document-worker.ts'
-import { waitUntil } from '../support/wait.ts'
-import { runRetention } from '../support/retention.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { chatRetentionTasks, staleAnswerTasks } from '../../services/ai/chat/retention.ts'
 
 const env = { RATE_LIMIT_AI: '1000000' }

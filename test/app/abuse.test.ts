@@ -9,7 +9,7 @@ import { slowModel } from '../../scripts/abuse/slow-model.ts'
 import { openTarget } from '../../scripts/abuse/target.ts'
 import { openVictims, percentile } from '../../scripts/abuse/victim.ts'
 import { openStage } from '../../scripts/bench/stage.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 
 const plan = { rounds: 1, ms: 300 }
 

@@ -5,9 +5,9 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { addressOf } from '../../app/build.ts'
 import { drainUnreadBodies, enforceBodyTimeout } from '../../app/http/body-timeout.ts'
-import { openConnection } from '../support/storage.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { openConnection } from '../support/storage/storage.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const idle = 500
 

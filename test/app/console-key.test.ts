@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { consoleKey } from '../../app/console-key.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { database } = server.services

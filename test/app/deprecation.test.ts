@@ -1,6 +1,6 @@
 // Deprecation: the headers of deprecated operations, and the notice period that the linter enforces.
 import t, { type Test } from 'tap'
-import { miniProject, type MiniProject } from '../support/mini-project.ts'
+import { miniProject, type MiniProject } from '../support/generator/mini-project.ts'
 
 const pagination = '{ page: 1, limit: 20, total: 60, total_pages: 3, next_cursor: null }'
 const page = `{ status: 200, body: { data: [], pagination: ${pagination} } }`

@@ -1,7 +1,7 @@
 // Error messages: they say in words what a value must look like, without regular expressions or long lists.
 import t from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { client } = server.admin

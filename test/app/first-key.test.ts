@@ -4,8 +4,8 @@ import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { firstKeyLines } from '../../app/first-key.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 
 const status = async (url: string, key: string): Promise<number> =>
   (await fetch(`${url}/v1/user/profile`, { headers: { authorization: `Bearer ${key}` } })).status

@@ -1,7 +1,7 @@
 // Hostile clients: expensive bodies and clients that never read must not stall the server for others.
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 type Many = (value: (i: number) => unknown) => unknown[]
 

@@ -3,11 +3,11 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/process.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
-const hook = join(root, 'test/support/loaded-modules.ts')
+const hook = join(root, 'test/support/server/loaded-modules.ts')
 
 /** Loaded when a request or a setting first needs them. */
 const later = [

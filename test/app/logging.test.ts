@@ -5,9 +5,9 @@ import t from 'tap'
 import { createLog, prettyOutput } from '../../app/logging.ts'
 import { loggedPath } from '../../app/http/request-log.ts'
 import { newId } from '../../infra/ids.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { spawnServer, bootstrapKey } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { spawnServer, bootstrapKey } from '../support/server/process.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
 
 const requestLines = ({ logs }: TestServer): any[] =>
   logs.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'request')

@@ -1,11 +1,11 @@
 // Metrics of servers and workers on a port of their own.
 import t from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { spawnServer, spawnWorker } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
-import { scrape } from '../support/metrics.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { spawnServer, spawnWorker } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
+import { scrape } from '../support/server/metrics.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const readText = async (url: string): Promise<string> => await (await fetch(url)).text()
 

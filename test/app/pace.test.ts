@@ -1,8 +1,8 @@
 // How fast the requests of one client start: a few at once, further ones at a steady rate.
 import t from 'tap'
 import { Pace } from '../../app/http/pace.ts'
-import { createClient, type Client } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('twelve requests start at once, and further ones at ten times the rate of the limit', async (t) => {
   const pace = new Pace(600)

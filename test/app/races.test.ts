@@ -1,8 +1,8 @@
 // Races of 50 concurrent requests: exactly one succeeds, no update is lost, and every project keeps an owner.
 import t from 'tap'
-import { acquaint, createMember } from '../support/db-fixtures.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import type { Reply } from '../support/client.ts'
+import { acquaint, createMember } from '../support/database/db-fixtures.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import type { Reply } from '../support/http/client.ts'
 
 const concurrency = 50
 

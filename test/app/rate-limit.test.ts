@@ -4,8 +4,8 @@ import { createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { newSecret } from '../../infra/encryption/api-key-format.ts'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('in memory', async (t) => {
   const server = await startServer(t, {

@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { Readiness } from '../../infra/readiness.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { createDatabaseProxy } from '../support/database/database-proxy.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const readinessOf = async (url: string) => {
   const response = await fetch(`${url}/readyz`)

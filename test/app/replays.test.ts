@@ -1,8 +1,8 @@
 // An answer that is stored for an Idempotency-Key is returned only to a caller who may do the operation now.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { createApiKey, createMember } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const headers = { 'idempotency-key': 'once' }

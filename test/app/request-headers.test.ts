@@ -1,8 +1,8 @@
 // Header fields that mean one thing to this server and another to a proxy, and the request id of a client.
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { sendRaw } from '../support/raw-http.ts'
-import { startServer } from '../support/server.ts'
+import { sendRaw } from '../support/http/raw-http.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const person = await server.person()

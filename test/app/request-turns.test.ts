@@ -1,9 +1,9 @@
 // The requests of a user that a server works on at once: the others wait, and too many are refused.
 import pg from 'pg'
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { DATABASE_POOL_SIZE: '5', REQUESTS_PER_USER: '6' } })
 

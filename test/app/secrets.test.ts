@@ -1,9 +1,9 @@
 // Secrets: logs and errors contain none, a SERVER_ERROR has no details, and responses only declared fields.
 import t from 'tap'
 import { handlers } from '../../generated/routes.ts'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { upload, uploadFile } from '../support/storage.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { upload, uploadFile } from '../support/storage/storage.ts'
 
 t.test('the log contains no secrets, bodies, query strings or headers', async (t) => {
   const server = await startServer(t, { env: { LOG_LEVEL: 'trace' } })

@@ -7,7 +7,7 @@ import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { settings } from '../../infra/config/settings.ts'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { configurationPage, envExample } from '../../scripts/settings/main.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('CORS is off by default and never reflects an origin', async (t) => {
   const server = await startServer(t)

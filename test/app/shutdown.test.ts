@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { Agent, get as httpGet, type IncomingMessage } from 'node:http'
 import { once } from 'node:events'
 import t from 'tap'
-import { createTestDatabase } from '../support/database.ts'
-import { openStream } from '../support/event-stream.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { openStream } from '../support/http/event-stream.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('SIGTERM under load interrupts no accepted request', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)

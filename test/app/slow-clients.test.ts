@@ -1,8 +1,8 @@
 // Slow clients: each gets 408 after the timeout, and other clients are served meanwhile.
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const slowClients = 500
 

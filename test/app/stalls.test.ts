@@ -6,8 +6,8 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { watchStalls, type Stall } from '../../app/stalls.ts'
 import { handlers } from '../../generated/routes.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('a handler that computes for long is named in the log and in the metrics', async (t) => {
   const server = await startServer(t, {

@@ -2,8 +2,8 @@
 import t from 'tap'
 import { gunzipSync } from 'node:zlib'
 import { handlers } from '../../generated/routes.ts'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 
 const paths = [
   '/openapi.json',

@@ -3,8 +3,8 @@ import t from 'tap'
 import { AuditRecorder } from '../../services/audit/recorder.ts'
 import { verifyChain } from '../../services/audit/chain.ts'
 import { auditRetentionTasks } from '../../services/audit/audit-log.ts'
-import { createClient } from '../support/client.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
 import {
   createOneTimeToken,
   createPasskey,
@@ -13,10 +13,10 @@ import {
   newEmail,
   password,
   setPassword,
-} from '../support/operation-fixtures-auth.ts'
-import { visitorOf, visitorWith } from '../support/page-visitor.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/operation-fixtures-auth.ts'
+import { visitorOf, visitorWith } from '../support/browser/page-visitor.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const { services } = server

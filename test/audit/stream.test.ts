@@ -3,16 +3,16 @@
 import t, { type Test } from 'tap'
 import type { Db } from '../../infra/database/database.ts'
 import { AuditRecorder } from '../../services/audit/recorder.ts'
-import { createClient } from '../support/client.ts'
-import type { Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
   makeEndpoint,
   startWorkingServer,
   type Endpoint,
   type WorkingServer,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const eventTypes = ['audit.recorded']
 

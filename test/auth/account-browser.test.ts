@@ -4,12 +4,12 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { readOutbox } from '../../services/mail/outbox.ts'
-import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { assertAccessible } from '../support/console-browser.ts'
-import { startIdentityProvider } from '../support/identity-provider.ts'
-import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
-import { waitUntil } from '../support/wait.ts'
-import { startWorkingServer, type WorkingServer } from '../support/working-server.ts'
+import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { assertAccessible } from '../support/browser/console-browser.ts'
+import { startIdentityProvider } from '../support/auth/identity-provider.ts'
+import { newEmail, password, setPassword } from '../support/operations/operation-fixtures-auth.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { startWorkingServer, type WorkingServer } from '../support/server/working-server.ts'
 
 /** The link of the newest e-mail to an address, from the outbox. */
 async function linkTo({ services }: WorkingServer, recipient: string, subject: string): Promise<string> {

@@ -6,9 +6,9 @@ import {
   createSignIn,
   enableTotp,
   newEmail,
-} from '../support/operation-fixtures-auth.ts'
-import { otherSites, visitorOf, visitorWith } from '../support/page-visitor.ts'
-import { startServer, type Person } from '../support/server.ts'
+} from '../support/operations/operation-fixtures-auth.ts'
+import { otherSites, visitorOf, visitorWith } from '../support/browser/page-visitor.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database

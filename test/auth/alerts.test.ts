@@ -4,8 +4,8 @@ import t from 'tap'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { alertUser } from '../../services/mail/mails.ts'
 import { readOutbox } from '../../services/mail/outbox.ts'
-import { createClient } from '../support/client.ts'
-import { mailsTo, noteSent, sentTo } from '../support/mails.ts'
+import { createClient } from '../support/http/client.ts'
+import { mailsTo, noteSent, sentTo } from '../support/auth/mails.ts'
 import {
   createIdentity,
   createOneTimeToken,
@@ -14,10 +14,10 @@ import {
   newEmail,
   password,
   setPassword,
-} from '../support/operation-fixtures-auth.ts'
-import type { Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { makeEndpoint, sendTest, startWorkingServer } from '../support/working-server.ts'
+} from '../support/operations/operation-fixtures-auth.ts'
+import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { makeEndpoint, sendTest, startWorkingServer } from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
 const { database } = server.services

@@ -1,8 +1,13 @@
 // Attacks on sign-in: guessing passwords, locking an owner out, finding out who has an account.
 import t from 'tap'
-import { createClient, type Reply } from '../support/client.ts'
-import { createOneTimeToken, newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import {
+  createOneTimeToken,
+  newEmail,
+  password,
+  setPassword,
+} from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
 const anyone = createClient(server.url, null)

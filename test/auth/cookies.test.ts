@@ -1,9 +1,9 @@
 // Sessions of browsers: the cookie, what it may do, and requests that other sites make a browser send.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const app = 'https://app.example.com'
 const server = await startServer(t, { env: { CORS_ORIGINS: app } })

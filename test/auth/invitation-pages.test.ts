@@ -1,11 +1,11 @@
 // The page of an invitation: who sees it, the way there and back by the sign-in, and attacks on its form.
 import t from 'tap'
 import { readOutbox } from '../../services/mail/outbox.ts'
-import { newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
-import { otherSites, visitorOf, visitorWith } from '../support/page-visitor.ts'
-import type { Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { startWorkingServer } from '../support/working-server.ts'
+import { newEmail, password, setPassword } from '../support/operations/operation-fixtures-auth.ts'
+import { otherSites, visitorOf, visitorWith } from '../support/browser/page-visitor.ts'
+import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t, { env: { PUBLIC_URL: 'http://platform.example.com' } })
 const { prisma } = server.services.database

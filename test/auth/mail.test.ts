@@ -3,12 +3,17 @@
 import t from 'tap'
 import { queueMail } from '../../services/mail/mails.ts'
 import type { OutboxMail } from '../../services/mail/outbox.ts'
-import { createClient } from '../support/client.ts'
-import { createSignIn, newEmail, password, setPassword } from '../support/operation-fixtures-auth.ts'
-import { createInvitation, createProject } from '../support/db-fixtures.ts'
-import { mailsTo as outboxTo, noteSent, openSmtp, sentTo } from '../support/mails.ts'
-import { startWorkingServer, type WorkingServer } from '../support/working-server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import {
+  createSignIn,
+  newEmail,
+  password,
+  setPassword,
+} from '../support/operations/operation-fixtures-auth.ts'
+import { createInvitation, createProject } from '../support/database/db-fixtures.ts'
+import { mailsTo as outboxTo, noteSent, openSmtp, sentTo } from '../support/auth/mails.ts'
+import { startWorkingServer, type WorkingServer } from '../support/server/working-server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const page = 'https://app.example.com/sign-in'
 const server = await startWorkingServer(t, { env: { SIGN_IN_URL: page } })

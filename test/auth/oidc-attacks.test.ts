@@ -2,9 +2,9 @@
 // ID tokens that are not for this sign-in.
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { BrowserJar } from '../support/browser-jar.ts'
-import { startHostileProvider, type HostileProvider, type Lies } from '../support/hostile-provider.ts'
-import { startServer } from '../support/server.ts'
+import { BrowserJar } from '../support/auth/browser-jar.ts'
+import { startHostileProvider, type HostileProvider, type Lies } from '../support/auth/hostile-provider.ts'
+import { startServer } from '../support/server/server.ts'
 
 const page = 'https://app.example.com/sign-in'
 const [provider, other] = [await startHostileProvider(t), await startHostileProvider(t, { name: 'other' })]

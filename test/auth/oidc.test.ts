@@ -1,12 +1,12 @@
 // Sign-in at an identity provider that runs here: who gets which account, and where the browser returns to.
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { BrowserJar } from '../support/browser-jar.ts'
-import { startIdentityProvider, type ProviderPerson } from '../support/identity-provider.ts'
-import { createSignIn, enableTotp, codeOf, newEmail } from '../support/operation-fixtures-auth.ts'
+import { createClient } from '../support/http/client.ts'
+import { BrowserJar } from '../support/auth/browser-jar.ts'
+import { startIdentityProvider, type ProviderPerson } from '../support/auth/identity-provider.ts'
+import { createSignIn, enableTotp, codeOf, newEmail } from '../support/operations/operation-fixtures-auth.ts'
 import { newId } from '../../infra/ids.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const page = 'https://app.example.com/sign-in'
 const provider = await startIdentityProvider(t)

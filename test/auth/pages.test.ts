@@ -4,14 +4,14 @@
 import { randomBytes } from 'node:crypto'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { createClient } from '../support/client.ts'
-import { assertAccessible } from '../support/console-browser.ts'
-import { startIdentityProvider } from '../support/identity-provider.ts'
-import { codeOf, createOneTimeToken, newEmail } from '../support/operation-fixtures-auth.ts'
-import type { TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { startWorkingServer } from '../support/working-server.ts'
+import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { createClient } from '../support/http/client.ts'
+import { assertAccessible } from '../support/browser/console-browser.ts'
+import { startIdentityProvider } from '../support/auth/identity-provider.ts'
+import { codeOf, createOneTimeToken, newEmail } from '../support/operations/operation-fixtures-auth.ts'
+import type { TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
 const password = `correct horse ${randomBytes(4).toString('hex')}`
 

@@ -1,9 +1,9 @@
 // Passkeys: a device adds one and signs in with it, and the answers that the server must refuse.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { createSignIn, enableTotp } from '../support/operation-fixtures-auth.ts'
-import { PasskeyDevice, type DeviceAnswerOptions } from '../support/passkey-device.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { createSignIn, enableTotp } from '../support/operations/operation-fixtures-auth.ts'
+import { PasskeyDevice, type DeviceAnswerOptions } from '../support/auth/passkey-device.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const page = 'https://app.example.com'
 const server = await startServer(t, {

@@ -1,15 +1,15 @@
 // Sessions: what their tokens may do, how they are refreshed, and how they end on every server at once.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
+import { createClient } from '../support/http/client.ts'
 import {
   createOneTimeToken,
   createSignIn,
   newEmail,
   password,
   setPassword,
-} from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
 const { services } = server

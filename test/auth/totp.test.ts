@@ -1,6 +1,6 @@
 // The second factor: codes of an authenticator app and recovery codes, which every way to sign in needs.
 import t from 'tap'
-import { createClient, type Client } from '../support/client.ts'
+import { createClient, type Client } from '../support/http/client.ts'
 import {
   codeOf,
   createOneTimeToken,
@@ -8,12 +8,12 @@ import {
   enableTotp,
   password,
   setPassword,
-} from '../support/operation-fixtures-auth.ts'
+} from '../support/operations/operation-fixtures-auth.ts'
 import { createCipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { reencryptTotp } from '../../services/auth/totp.ts'
-import { testSecretKey } from '../support/database.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { testSecretKey } from '../support/database/database.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1', MAIL_FROM: 'Acme <a@example.com>' } })
 const anyone = createClient(server.url, null)

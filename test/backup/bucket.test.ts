@@ -2,12 +2,12 @@
 import { ListObjectsV2Command, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import t, { type Test } from 'tap'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
-import { command, contentsOf, newFolder, query, type Settings } from '../support/backups.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase } from '../support/store-servers.ts'
-import { waitUntil } from '../support/wait.ts'
+import { command, contentsOf, newFolder, query, type Settings } from '../support/server/backups.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import { startServer } from '../support/server/server.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase } from '../support/server/store-servers.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('a backup in a bucket', { skip: noS3 }, async (t: Test) => {
   const s3 = await startS3(t)

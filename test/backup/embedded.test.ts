@@ -2,9 +2,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { createEmptyDatabase } from '../support/database.ts'
-import { command, contentsOf, newFolder } from '../support/backups.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import { command, contentsOf, newFolder } from '../support/server/backups.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 
 t.test('from the embedded database to an external one and back', async (t: Test) => {
   const [data, target, back] = [newFolder(t), newFolder(t), newFolder(t)]

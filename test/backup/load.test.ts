@@ -1,12 +1,12 @@
 // A backup while users write: it has everything that was acknowledged before it began, in one state.
 import t, { type Test } from 'tap'
-import { createClient } from '../support/client.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { backUp, command, newFolder, query, restore } from '../support/backups.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase } from '../support/store-servers.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import { backUp, command, newFolder, query, restore } from '../support/server/backups.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase } from '../support/server/store-servers.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 interface Written {
   files: Set<string>

@@ -4,11 +4,11 @@ import { statement } from '../../infra/database/statements.ts'
 import { startBackgroundWorkers } from '../../services/background.ts'
 import { confirmCopy } from '../../services/backup/restored-copy.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { createCatalog, createCheckout } from '../support/catalog-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { silentLog } from '../support/storage.ts'
-import { startFakeStripe } from '../support/stripe.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createCatalog, createCheckout } from '../support/operations/catalog-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { silentLog } from '../support/storage/storage.ts'
+import { startFakeStripe } from '../support/payments/stripe.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const markAsRestored = statement(
   "INSERT INTO restored_copy (backup_id, backup_created_at) VALUES ('bak_1', now())",

@@ -3,12 +3,20 @@ import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, truncateSync, wri
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { listBackups } from '../../infra/backup/manifest.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { backUp, command, contentsOf, newFolder, query, restore, type Settings } from '../support/backups.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase } from '../support/store-servers.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import {
+  backUp,
+  command,
+  contentsOf,
+  newFolder,
+  query,
+  restore,
+  type Settings,
+} from '../support/server/backups.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase } from '../support/server/store-servers.ts'
 
 function blobPath(folder: string, key: string): string {
   return join(folder, 'blobs', key.slice(-2), key)

@@ -1,15 +1,23 @@
 // A backup that is restored has the same rows and files, on disk and in S3, and is quiet. Its jobs run, those
 // included that were running.
 import t, { type Test } from 'tap'
-import { createClient } from '../support/client.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { backUp, command, contentsOf, newFolder, query, restore, type Settings } from '../support/backups.ts'
-import { spawnServer } from '../support/process.ts'
-import { openReceiver, type Receiver } from '../support/receiver.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase, storeKinds } from '../support/store-servers.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import {
+  backUp,
+  command,
+  contentsOf,
+  newFolder,
+  query,
+  restore,
+  type Settings,
+} from '../support/server/backups.ts'
+import { spawnServer } from '../support/server/process.ts'
+import { openReceiver, type Receiver } from '../support/http/receiver.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase, storeKinds } from '../support/server/store-servers.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 interface Original {
   server: TestServer

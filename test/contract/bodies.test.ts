@@ -9,11 +9,11 @@ import {
   withFields,
   withForm,
   withJson,
-} from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { recordChanges } from '../support/changes.ts'
-import { allows, bodyOf, isFile, type Schema } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { allows, bodyOf, isFile, type Schema } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
 
 interface Problem {
   field: string

@@ -6,7 +6,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Problem } from '../../infra/errors.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
 import { check } from '../../infra/validation/validators.ts'
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 /** Milliseconds of CPU for a bad body, with space for a slow machine. Before, it was 150 to 270. */
 const maxCpu = 30

@@ -2,12 +2,18 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
-import { requestFor, operationInfos, pathOf, send, successStatus } from '../support/operation-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createDocument } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import {
+  requestFor,
+  operationInfos,
+  pathOf,
+  send,
+  successStatus,
+} from '../support/operations/operation-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createDocument } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

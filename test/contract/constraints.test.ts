@@ -12,20 +12,20 @@ import { operationsOf, type Operation } from '../../scripts/generate/model.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import { replies } from '../../infra/validation/replies.ts'
-import type { Reply } from '../support/client.ts'
-import { served, requestFor } from '../support/operation-fixtures.ts'
+import type { Reply } from '../support/http/client.ts'
+import { served, requestFor } from '../support/operations/operation-fixtures.ts'
 import {
   createChecks,
   type Rule,
   createCaseBuilder,
   isStructural,
   problemsOf,
-} from '../support/constraint-negatives.ts'
-import { createSender, valueOfPart } from '../support/constraint-requests.ts'
-import { requestRoots, sitesOf, type SchemaRoot } from '../support/constraint-sites.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { negativeCasesOf } from '../support/constraint-cases.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/contract/constraint-negatives.ts'
+import { createSender, valueOfPart } from '../support/contract/constraint-requests.ts'
+import { requestRoots, sitesOf, type SchemaRoot } from '../support/contract/constraint-sites.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
+import { startServer } from '../support/server/server.ts'
 
 const spec = join(import.meta.dirname, '../../spec/openapi.yaml')
 

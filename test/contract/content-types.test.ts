@@ -1,7 +1,7 @@
 // Content-Type and Accept: only the Content-Type decides how a body is parsed. JSON must be UTF-8.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
-import { fieldsType } from '../support/form-body.ts'
+import { fieldsType } from '../support/http/form-body.ts'
 import {
   requestFor,
   encodedBody,
@@ -12,10 +12,10 @@ import {
   withFields,
   withForm,
   withJson,
-} from '../support/operation-fixtures.ts'
-import { recordChanges } from '../support/changes.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { sendRaw } from '../support/http/raw-http.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

@@ -8,8 +8,8 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { providerOperations } from '../support/operation-fixtures-auth.ts'
-import { stripeEnv, unconfiguredOperations } from '../support/operation-fixtures-payments.ts'
+import { providerOperations } from '../support/operations/operation-fixtures-auth.ts'
+import { stripeEnv, unconfiguredOperations } from '../support/operations/operation-fixtures-payments.ts'
 import {
   fixtures,
   operationIds,
@@ -23,15 +23,15 @@ import {
   toUnknownId,
   unrelatedScope,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
-import { type Reply, assertMatchesSpec, coveredResponses } from '../support/client.ts'
-import { codesByStatus, uncoveredResponses } from '../support/contract-statuses.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
+import { type Reply, assertMatchesSpec, coveredResponses } from '../support/http/client.ts'
+import { codesByStatus, uncoveredResponses } from '../support/contract/contract-statuses.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
+import { createDatabaseProxy } from '../support/database/database-proxy.ts'
+import { sendRaw } from '../support/http/raw-http.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 // Other files that this process ran covered responses, too.
 coveredResponses.clear()

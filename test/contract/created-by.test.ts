@@ -1,7 +1,7 @@
 // `created_by` names the user who made something inside a project, for the other members, too.
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { newIdAt } from '../../infra/ids.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { pool } = server.services.database

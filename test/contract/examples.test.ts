@@ -7,10 +7,10 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import { replies } from '../../infra/validation/replies.ts'
 import { resolve } from '../../packages/openapi/resolve.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { requestFor, operationIds, send, served } from '../support/operation-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { events, exampleRequest, examples } from '../support/example-fixtures.ts'
+import { requestFor, operationIds, send, served } from '../support/operations/operation-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { events, exampleRequest, examples } from '../support/operations/example-fixtures.ts'
 
 type Json = any
 

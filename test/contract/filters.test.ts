@@ -1,16 +1,16 @@
 // List filters: which items each filter returns, and whether the total counts them.
-import { createClient } from '../support/client.ts'
+import { createClient } from '../support/http/client.ts'
 import {
   addMemberTo,
   createOrganization,
   createServiceAccount,
-} from '../support/operation-fixtures-organizations.ts'
+} from '../support/operations/operation-fixtures-organizations.ts'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { newId, newIdAt, timeOf } from '../../infra/ids.ts'
-import { send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
+import { send, requestFor, operationInfos } from '../support/operations/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
 import {
   insertedCheckout,
   insertedOrder,
@@ -18,7 +18,7 @@ import {
   insertedProduct,
   insertedRefund,
   insertedSubscription,
-} from '../support/db-fixtures-payments.ts'
+} from '../support/database/db-fixtures-payments.ts'
 import {
   createApiKey,
   createApiRequest,
@@ -34,9 +34,9 @@ import {
   createSession,
   createUser,
   createWebhookEndpoints,
-} from '../support/db-fixtures.ts'
-import { cursorLists, queryOf } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/database/db-fixtures.ts'
+import { cursorLists, queryOf } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database

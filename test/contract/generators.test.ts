@@ -7,8 +7,8 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { typeProblem } from '../../scripts/check/types.ts'
-import { readGuide } from '../support/guides.ts'
-import { startServer } from '../support/server.ts'
+import { readGuide } from '../support/generator/guides.ts'
+import { startServer } from '../support/server/server.ts'
 import { content, fields, type Result, type Server } from './generators/result.ts'
 
 const root = resolve(import.meta.dirname, '../..')

@@ -8,10 +8,10 @@ import {
   operationInfos,
   unrelatedScope,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

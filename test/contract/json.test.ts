@@ -1,8 +1,8 @@
 // Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect.
 import t from 'tap'
-import { requestFor, send, withJson } from '../support/operation-fixtures.ts'
-import { recordChanges } from '../support/changes.ts'
-import { startServer } from '../support/server.ts'
+import { requestFor, send, withJson } from '../support/operations/operation-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

@@ -4,11 +4,17 @@ import { operations } from '../../generated/operations.ts'
 import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, type Scope } from '../../services/users/scopes.ts'
-import { fixtures, secured, send, requestFor, successStatus } from '../support/operation-fixtures.ts'
-import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import {
+  fixtures,
+  secured,
+  send,
+  requestFor,
+  successStatus,
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

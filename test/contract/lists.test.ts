@@ -1,13 +1,19 @@
 // Lists: the values of page, limit, sort and order; all pages together contain every item exactly once.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { operationIds, pathOf, send, requestFor, operationInfos } from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
+import {
+  operationIds,
+  pathOf,
+  send,
+  requestFor,
+  operationInfos,
+} from '../support/operations/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
 import {
   addMemberTo,
   createOrganization,
   createServiceAccount,
-} from '../support/operation-fixtures-organizations.ts'
+} from '../support/operations/operation-fixtures-organizations.ts'
 import {
   insertedCheckout,
   insertedOrder,
@@ -15,7 +21,7 @@ import {
   insertedProduct,
   insertedRefund,
   insertedSubscription,
-} from '../support/db-fixtures-payments.ts'
+} from '../support/database/db-fixtures-payments.ts'
 import {
   createDelivery,
   createDocument,
@@ -34,11 +40,11 @@ import {
   createProject,
   createSession,
   createUser,
-} from '../support/db-fixtures.ts'
-import { createIdentity, createPasskey, createSignIn } from '../support/operation-fixtures-auth.ts'
-import { cursorLists, queryOf } from '../support/contract-schema.ts'
-import { createClient, type Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
+} from '../support/database/db-fixtures.ts'
+import { createIdentity, createPasskey, createSignIn } from '../support/operations/operation-fixtures-auth.ts'
+import { cursorLists, queryOf } from '../support/contract/contract-schema.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 /** Models of a provider that no test calls. */
 const models = ['m-7', 'a-1', 'Z', 'm-10', 'm-1', 'b', 'zz']

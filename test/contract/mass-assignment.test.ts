@@ -1,10 +1,10 @@
 // Mass assignment: each body rejects, by name, every field that only the server sets. Nothing is written.
 import t, { type Test } from 'tap'
-import { send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { recordChanges } from '../support/changes.ts'
-import { allows, bodyOf, replyOf } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
+import { send, withBody, requestFor, successStatus } from '../support/operations/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { allows, bodyOf, replyOf } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

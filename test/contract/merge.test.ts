@@ -1,10 +1,10 @@
 // PUT merges: omitted fields keep their values, null clears a nullable field, and other fields reject null.
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import { requestFor, operationInfos, send } from '../support/operation-fixtures.ts'
-import { recordChanges } from '../support/changes.ts'
-import { allows, bodyOf, replyOf, type Schema } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
+import { requestFor, operationInfos, send } from '../support/operations/operation-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { allows, bodyOf, replyOf, type Schema } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

@@ -1,12 +1,12 @@
 // The order of checks in operations with several resources: existence, permission and state of each.
 import pg from 'pg'
 import t from 'tap'
-import { send, requestFor, successStatus } from '../support/operation-fixtures.ts'
-import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createInvitation, createMember, createProject, createUser } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { send, requestFor, successStatus } from '../support/operations/operation-fixtures.ts'
+import { catalogFor, pages } from '../support/database/db-fixtures-payments.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createInvitation, createMember, createProject, createUser } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

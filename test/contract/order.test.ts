@@ -1,7 +1,7 @@
 // The order of checks. A request with two mistakes gets the answer of the earlier check: 401 for the key, 429
 // for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or 412.
 import t from 'tap'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import {
   requestFor,
   encodedBody,
@@ -13,11 +13,11 @@ import {
   send,
   withBody,
   withFields,
-} from '../support/operation-fixtures.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

@@ -4,9 +4,9 @@ import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { ranks } from '../../services/projects/access.ts'
 import { organizationRanks } from '../../services/organizations/access.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createClient } from '../support/client.ts'
-import { createApiKey, createProject } from '../support/db-fixtures.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createClient } from '../support/http/client.ts'
+import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
 import {
   fixtures,
   operationInfos,
@@ -14,15 +14,15 @@ import {
   requestFor,
   send,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import type { Fixture, ProjectRole } from '../support/operation-fixture.ts'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, ProjectRole } from '../support/operations/operation-fixture.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import {
   createOrganization,
   createServiceAccount,
   organizationRoles,
-} from '../support/operation-fixtures-organizations.ts'
-import { startServer, type Person } from '../support/server.ts'
+} from '../support/operations/operation-fixtures-organizations.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

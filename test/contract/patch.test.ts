@@ -4,8 +4,8 @@ import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { withPatchOperations } from '../../scripts/generate/patch-operations.ts'
-import { requestFor, send, successStatus } from '../support/operation-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { requestFor, send, successStatus } from '../support/operations/operation-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const document = JSON.parse(

@@ -2,8 +2,8 @@
 import t from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
 import { resolve } from '../../packages/openapi/resolve.ts'
-import { createClient } from '../support/client.ts'
-import { createFileLink } from '../support/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { createFileLink } from '../support/database/db-fixtures.ts'
 import {
   operationInfos,
   requestFor,
@@ -11,11 +11,11 @@ import {
   served,
   successStatus,
   withJson,
-} from '../support/operation-fixtures.ts'
-import { bodyOf, headersOf, replyOf } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
-import { download, uploadFile } from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/operation-fixtures.ts'
+import { bodyOf, headersOf, replyOf } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
+import { download, uploadFile } from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 

@@ -9,12 +9,12 @@ import {
   requestFor,
   operationInfos,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import type { Fixture, OperationRequest, ProjectRole } from '../support/operation-fixture.ts'
-import { catalogFor, pages } from '../support/db-fixtures-payments.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey, createProject } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, OperationRequest, ProjectRole } from '../support/operations/operation-fixture.ts'
+import { catalogFor, pages } from '../support/database/db-fixtures-payments.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

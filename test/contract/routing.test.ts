@@ -1,10 +1,10 @@
 // Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id.
 import { methodsOf } from '../../infra/contract/operations-by-path.ts'
 import t from 'tap'
-import { requestFor, operationInfos, pathOf, send } from '../support/operation-fixtures.ts'
-import { sendRaw } from '../support/raw-http.ts'
-import { recordChanges } from '../support/changes.ts'
-import { startServer } from '../support/server.ts'
+import { requestFor, operationInfos, pathOf, send } from '../support/operations/operation-fixtures.ts'
+import { sendRaw } from '../support/http/raw-http.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const changes = await recordChanges(t, server)

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 import ts from 'typescript'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
-import { prepareSample, sampleOf, samplesInOrder } from '../support/code-samples.ts'
-import { isEndless } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
+import { prepareSample, sampleOf, samplesInOrder } from '../support/generator/code-samples.ts'
+import { isEndless } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')

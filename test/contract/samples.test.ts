@@ -6,10 +6,15 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { prepareSample, samplesInOrder, sampleOf, type PreparedSample } from '../support/code-samples.ts'
-import { isEndless } from '../support/contract-schema.ts'
-import { startServer } from '../support/server.ts'
-import { examples } from '../support/example-fixtures.ts'
+import {
+  prepareSample,
+  samplesInOrder,
+  sampleOf,
+  type PreparedSample,
+} from '../support/generator/code-samples.ts'
+import { isEndless } from '../support/contract/contract-schema.ts'
+import { startServer } from '../support/server/server.ts'
+import { examples } from '../support/operations/example-fixtures.ts'
 
 const run = promisify(execFile)
 const ids = Object.keys(operations) as OperationId[]

@@ -6,12 +6,12 @@ import type { AddressInfo } from 'node:net'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations } from '../../services/handler.ts'
-import { createClient, assertMatchesSpec, coveredResponses } from '../support/client.ts'
-import { requestFor, send, served, successStatus } from '../support/operation-fixtures.ts'
-import { isEndless } from '../support/contract-schema.ts'
-import { declaredResponses, uncoveredResponses } from '../support/contract-statuses.ts'
-import { createEventParser, openStream } from '../support/event-stream.ts'
-import { startServer } from '../support/server.ts'
+import { createClient, assertMatchesSpec, coveredResponses } from '../support/http/client.ts'
+import { requestFor, send, served, successStatus } from '../support/operations/operation-fixtures.ts'
+import { isEndless } from '../support/contract/contract-schema.ts'
+import { declaredResponses, uncoveredResponses } from '../support/contract/contract-statuses.ts'
+import { createEventParser, openStream } from '../support/http/event-stream.ts'
+import { startServer } from '../support/server/server.ts'
 
 type Answer = { status: number; body?: any; headers?: Record<string, string> }
 /** The real handlers with modified answers. */

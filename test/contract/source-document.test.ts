@@ -1,8 +1,8 @@
 // The conventions of the source document, on each of its 30 operations, and the errors that it describes.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { requestFor, send, successStatus } from '../support/operation-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { requestFor, send, successStatus } from '../support/operations/operation-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 

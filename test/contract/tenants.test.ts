@@ -5,10 +5,10 @@ import t, { type Test } from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { allScopes, defaultScopes } from '../../services/users/scopes.ts'
-import { createSender } from '../support/constraint-requests.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey, createProject } from '../support/db-fixtures.ts'
-import { catalogFor, insertedCheckout } from '../support/db-fixtures-payments.ts'
+import { createSender } from '../support/contract/constraint-requests.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
+import { catalogFor, insertedCheckout } from '../support/database/db-fixtures-payments.ts'
 import {
   fixtures,
   operationInfos,
@@ -16,19 +16,19 @@ import {
   requestFor,
   send,
   toUnknownId,
-} from '../support/operation-fixtures.ts'
-import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
 import {
   expectationOf,
   sharedPrefixes,
   unusedExceptions,
   type Caller,
   type Expectation,
-} from '../support/tenant-expectations.ts'
-import { idPrefixOf, readTextSites, type TextSite } from '../support/text-sites.ts'
-import { createClient, type Reply } from '../support/client.ts'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person } from '../support/server.ts'
+} from '../support/operations/tenant-expectations.ts'
+import { idPrefixOf, readTextSites, type TextSite } from '../support/operations/text-sites.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { database } = server.services

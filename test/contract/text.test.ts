@@ -1,14 +1,20 @@
 // Unicode text: every free-text field returns exactly the characters that were sent, in any script.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { acquaint } from '../support/db-fixtures.ts'
-import { pathOf, send, withBody, requestFor, successStatus } from '../support/operation-fixtures.ts'
-import type { OperationRequest } from '../support/operation-fixture.ts'
-import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract-schema.ts'
-import type { Attachment } from '../support/form-body.ts'
-import { insertedOrder } from '../support/db-fixtures-payments.ts'
-import { newCredential, newDevice } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
+import {
+  pathOf,
+  send,
+  withBody,
+  requestFor,
+  successStatus,
+} from '../support/operations/operation-fixtures.ts'
+import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { allows, bodyOf, isFreeText, replyOf, type Schema } from '../support/contract/contract-schema.ts'
+import type { Attachment } from '../support/http/form-body.ts'
+import { insertedOrder } from '../support/database/db-fixtures-payments.ts'
+import { newCredential, newDevice } from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const texts = [

@@ -4,8 +4,8 @@ import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { Operations } from '../../services/handler.ts'
 import { handlers } from '../../generated/routes.ts'
-import type { Reply } from '../support/client.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
+import type { Reply } from '../support/http/client.ts'
+import { createDatabaseProxy } from '../support/database/database-proxy.ts'
 import {
   requestFor,
   sharedDataOf,
@@ -13,9 +13,9 @@ import {
   secured,
   send,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/operation-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 /** They answer from the configuration and from the cached key, without the database. */
 const asksNoDatabase = ['listModels', 'getCurrentApiKey']

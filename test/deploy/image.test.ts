@@ -6,16 +6,16 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { testSecretKey } from '../support/database.ts'
+import { testSecretKey } from '../support/database/database.ts'
 import {
   buildImage,
   contextNames,
   readDockerfile,
   skipWithoutDebootstrap,
   type Image,
-} from '../support/image.ts'
-import { createCluster, runCluster } from '../support/own-postgres.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/storage/image.ts'
+import { createCluster, runCluster } from '../support/database/own-postgres.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { scrape } from '../support/metrics.ts'
-import { spawnWorker } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { scrape } from '../support/server/metrics.ts'
+import { spawnWorker } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string): string => readFileSync(join(root, path), 'utf8')

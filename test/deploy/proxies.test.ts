@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { spawnServer, spawnWorker } from '../support/process.ts'
-import { skipWithout, startProxy, type ProxyName } from '../support/proxies.ts'
-import { rolloutSettings, underLoad } from '../support/rolling-load.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { spawnServer, spawnWorker } from '../support/server/process.ts'
+import { skipWithout, startProxy, type ProxyName } from '../support/http/proxies.ts'
+import { rolloutSettings, underLoad } from '../support/http/rolling-load.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const restarts = process.env.FAULTS === 'long' ? 20 : 2
 

@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { createEmptyDatabase } from '../support/database.ts'
-import { execute } from '../support/own-postgres.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/process.ts'
-import { skipWithout, startProxy } from '../support/proxies.ts'
-import { rolloutSettings, underLoad } from '../support/rolling-load.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import { execute } from '../support/database/own-postgres.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
+import { skipWithout, startProxy } from '../support/http/proxies.ts'
+import { rolloutSettings, underLoad } from '../support/http/rolling-load.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const present = join(import.meta.dirname, '../..')
 const authorization = `Bearer ${bootstrapKey}`

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { cards, createCatalog, createCheckout, payWithCard } from '../support/catalog-fixtures.ts'
-import { openDialog, openReference } from '../support/reference-page.ts'
-import { startServer } from '../support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { cards, createCatalog, createCheckout, payWithCard } from '../support/operations/catalog-fixtures.ts'
+import { openDialog, openReference } from '../support/browser/reference-page.ts'
+import { startServer } from '../support/server/server.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const server = await startServer(t)

@@ -6,9 +6,9 @@ import { parse } from 'yaml'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import { eventTypes } from '../../generated/events.ts'
 import { operations } from '../../generated/operations.ts'
-import { codesByStatus } from '../support/contract-statuses.ts'
-import { startServer } from '../support/server.ts'
-import { errors, events } from '../support/example-fixtures.ts'
+import { codesByStatus } from '../support/contract/contract-statuses.ts'
+import { startServer } from '../support/server/server.ts'
+import { errors, events } from '../support/operations/example-fixtures.ts'
 import { quotaNames } from '../../services/users/quotas.ts'
 
 const root = resolve(import.meta.dirname, '../..')

@@ -5,10 +5,10 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { guideNames } from '../../services/docs/guides.ts'
-import { blocksOf, differences, readGuide } from '../support/guides.ts'
-import { testSecretKey } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
-import { startWorkingServer } from '../support/working-server.ts'
+import { blocksOf, differences, readGuide } from '../support/generator/guides.ts'
+import { testSecretKey } from '../support/database/database.ts'
+import { startServer } from '../support/server/server.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')

@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { createEmptyDatabase } from '../support/database.ts'
-import { newFolder, query } from '../support/backups.ts'
-import { inheritedEnvironment, spawnServer, spawnWorker } from '../support/process.ts'
+import { createEmptyDatabase } from '../support/database/database.ts'
+import { newFolder, query } from '../support/server/backups.ts'
+import { inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const guides = ['deployment', 'storage', 'monitoring', 'security', 'scaling']

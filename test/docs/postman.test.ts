@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import sharp from 'sharp'
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
-import { startServer } from '../support/server.ts'
+import { startServer } from '../support/server/server.ts'
 
 type Json = any
 

@@ -1,9 +1,9 @@
 // The reference page in a real browser that can reach only this server.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { skipWithoutBrowser } from '../support/browser.ts'
-import { keyField, openDialog, openReference, sendButton } from '../support/reference-page.ts'
-import { startServer } from '../support/server.ts'
+import { skipWithoutBrowser } from '../support/browser/browser.ts'
+import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 

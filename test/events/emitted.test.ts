@@ -19,12 +19,12 @@ import {
   secured,
   send,
   successStatus,
-} from '../support/operation-fixtures.ts'
-import type { Fixture, OperationRequest } from '../support/operation-fixture.ts'
-import { catalogFor, insertedSubscription, pages } from '../support/db-fixtures-payments.ts'
-import { recordChanges } from '../support/changes.ts'
-import { createApiKey, createMember, createProject, createUser } from '../support/db-fixtures.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+} from '../support/operations/operation-fixtures.ts'
+import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
+import { catalogFor, insertedSubscription, pages } from '../support/database/db-fixtures-payments.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey, createMember, createProject, createUser } from '../support/database/db-fixtures.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database

@@ -11,10 +11,10 @@ import {
   lastSequence,
   createProject,
   renameProject,
-} from '../support/sse-readers.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/http/sse-readers.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 type Piece = { event?: string; id?: string; data?: any }
 

@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import * as sql from '../../generated/sql/events.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { insertUser } from '../../services/users/users.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { addProjects, captured, rowsScanned } from '../support/database/scanned-rows.ts'
 
 const limit = 21
 

@@ -2,10 +2,10 @@
 import t, { type Test } from 'tap'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireMonths } from '../../services/events/retention.ts'
-import { createDelivery, createEvent } from '../support/db-fixtures.ts'
-import { makeOldMonths, moveToMonth } from '../support/months.ts'
-import { runRetention } from '../support/retention.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { createDelivery, createEvent } from '../support/database/db-fixtures.ts'
+import { makeOldMonths, moveToMonth } from '../support/database/months.ts'
+import { runRetention } from '../support/database/retention.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
 
 async function start(t: Test) {
   const server = await startServer(t)

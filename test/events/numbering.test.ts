@@ -4,8 +4,8 @@ import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Leadership } from '../../infra/database/leadership.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 /** The backend that holds the lock of the leader. */
 const leaderPid = `

@@ -2,13 +2,13 @@
 import t, { type Test } from 'tap'
 import type { EventType } from '../../generated/events.ts'
 import type { Scope } from '../../services/users/scopes.ts'
-import { createClient } from '../support/client.ts'
-import { catalogFor, insertedOrder, pages } from '../support/db-fixtures-payments.ts'
-import { acquaint, createApiKey, createMember } from '../support/db-fixtures.ts'
-import { sequenceAt } from '../support/event-cursors.ts'
-import { openStream, type OpenStream, type StreamEvent } from '../support/event-stream.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { catalogFor, insertedOrder, pages } from '../support/database/db-fixtures-payments.ts'
+import { acquaint, createApiKey, createMember } from '../support/database/db-fixtures.ts'
+import { sequenceAt } from '../support/operations/event-cursors.ts'
+import { openStream, type OpenStream, type StreamEvent } from '../support/http/event-stream.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { STREAM_PING: '1' } })
 const { database } = server.services

@@ -3,10 +3,10 @@
 import { Writable } from 'node:stream'
 import t from 'tap'
 import { SseStream, SlowReaderError } from '../../app/http/sse.ts'
-import type { Role } from '../support/team.ts'
-import { acquaint, createMember } from '../support/db-fixtures.ts'
-import { cursorAt, sequencesOf } from '../support/event-cursors.ts'
-import { openStream } from '../support/event-stream.ts'
+import type { Role } from '../support/server/team.ts'
+import { acquaint, createMember } from '../support/database/db-fixtures.ts'
+import { cursorAt, sequencesOf } from '../support/operations/event-cursors.ts'
+import { openStream } from '../support/http/event-stream.ts'
 import {
   waitUntilCaughtUp,
   duplicateLastEvent,
@@ -19,9 +19,9 @@ import {
   renameProject,
   eventTypes,
   type SseReader,
-} from '../support/sse-readers.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/http/sse-readers.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('a stream', async (t) => {
   const server = await startServer(t, { env: { STREAM_PING: '1' } })

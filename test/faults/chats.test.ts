@@ -3,14 +3,14 @@
 // test` 24.
 import pLimit from 'p-limit'
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { openStream } from '../support/event-stream.ts'
-import { startObservedServer } from '../support/observed-server.ts'
-import { bootstrapKey } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { openStream } from '../support/http/event-stream.ts'
+import { startObservedServer } from '../support/server/observed-server.ts'
+import { bootstrapKey } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 const streams = long ? 1_000 : 24

@@ -18,10 +18,10 @@ import { nodeAt, withConstraints, without } from '../../scripts/constraints/edit
 import { difference, readConstraints, readSpec } from '../../scripts/constraints/list.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
-import { negativeCasesOf } from '../support/constraint-cases.ts'
-import { allowsHeader, headerCasesOf } from '../support/constraint-headers.ts'
-import { isDetected, problemsFor } from '../support/constraint-mutants.ts'
-import { createChecks } from '../support/constraint-negatives.ts'
+import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
+import { allowsHeader, headerCasesOf } from '../support/contract/constraint-headers.ts'
+import { isDetected, problemsFor } from '../support/contract/constraint-mutants.ts'
+import { createChecks } from '../support/contract/constraint-negatives.ts'
 
 type Json = any
 

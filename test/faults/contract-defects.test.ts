@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runContract, type Outcome } from '../../packages/contract/run-all.ts'
 import { profile } from '../../scripts/profiles/contract.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { defects, occurrencesOf, writeCopy, type Defect } from '../support/seeded-defects.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { defects, occurrencesOf, writeCopy, type Defect } from '../support/generator/seeded-defects.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 
 const long = process.env.FAULTS === 'long'
 /** The number of defects that the run may miss. */

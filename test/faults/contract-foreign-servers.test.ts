@@ -6,8 +6,17 @@ import t from 'tap'
 import { openapi } from '../../packages/contract/profile.ts'
 import { runContract, type Outcome } from '../../packages/contract/run-all.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
-import { hasPython, libraryDefects, libraryKeys, startLibrary } from '../support/foreign-servers/library.ts'
-import { createPetStore, petStoreDefects, petStoreKeys } from '../support/foreign-servers/pet-store.ts'
+import {
+  hasPython,
+  libraryDefects,
+  libraryKeys,
+  startLibrary,
+} from '../support/contract/foreign-servers/library.ts'
+import {
+  createPetStore,
+  petStoreDefects,
+  petStoreKeys,
+} from '../support/contract/foreign-servers/pet-store.ts'
 
 interface ForeignServer {
   name: string
@@ -44,7 +53,7 @@ const long = process.env.FAULTS === 'long'
 const maxMissed = 2
 
 async function outcomeOf(server: ForeignServer, defect: string | null): Promise<Outcome> {
-  const file = join(import.meta.dirname, '../support/foreign-servers', server.contract)
+  const file = join(import.meta.dirname, '../support/contract/foreign-servers', server.contract)
   const document = openapi.prepare(await readOpenapi(file))
   const { url, stop } = await server.start(defect)
   try {

@@ -5,15 +5,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 import {
   bootstrapKey,
   spawnServer,
   spawnWorker,
   type ServerProcess,
   type WorkerProcess,
-} from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 const kills = long ? 20 : 1

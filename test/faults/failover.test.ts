@@ -5,8 +5,8 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { cuttingProxy } from '../support/cutting-proxy.ts'
-import { urlOnPort } from '../support/database-proxy.ts'
+import { cuttingProxy } from '../support/http/cutting-proxy.ts'
+import { urlOnPort } from '../support/database/database-proxy.ts'
 import {
   connectionsTo,
   countLost,
@@ -15,13 +15,13 @@ import {
   ReplicatedPostgres,
   writeTo,
   type Round,
-} from '../support/failover.ts'
-import { execute } from '../support/own-postgres.ts'
-import { PatroniCluster, skipWithoutPatroni, type Machine } from '../support/patroni.ts'
-import { skipWithoutPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/database/failover.ts'
+import { execute } from '../support/database/own-postgres.ts'
+import { PatroniCluster, skipWithoutPatroni, type Machine } from '../support/database/patroni.ts'
+import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgbouncer.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 

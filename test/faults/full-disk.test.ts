@@ -4,9 +4,9 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { fetchFile, sendFile } from '../support/transfer.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { fetchFile, sendFile } from '../support/http/transfer.ts'
 
 /** Mounts a file system of 16 MiB. @returns null when this user may not mount. */
 function smallDisk(): string | null {

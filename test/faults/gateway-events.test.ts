@@ -2,10 +2,10 @@
 // scenario 12 times in 4 shuffles, with FAULTS=long 1,000 times in 100.
 import t from 'tap'
 import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
-import type { Person } from '../support/server.ts'
-import { startStripeFixture, type StripeFixture } from '../support/stripe-fixtures.ts'
-import type { StripeEvent } from '../support/stripe.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Person } from '../support/server/server.ts'
+import { startStripeFixture, type StripeFixture } from '../support/payments/stripe-fixtures.ts'
+import type { StripeEvent } from '../support/payments/stripe.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 const shuffles = long ? 100 : 4

@@ -5,7 +5,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeLargeSpec } from '../../scripts/bench/large-spec.ts'
-import { miniProject, type MiniProject } from '../support/mini-project.ts'
+import { miniProject, type MiniProject } from '../support/generator/mini-project.ts'
 
 const start = `
 const { operations } = await import('./generated/operations.ts')
@@ -61,7 +61,7 @@ async function measure(project: MiniProject, size: number): Promise<Measured> {
   return { operations, seconds: (user + system) / 1e6 }
 }
 
-const miniSpec = join(import.meta.dirname, '../support/mini-spec')
+const miniSpec = join(import.meta.dirname, '../support/generator/mini-spec')
 
 /** Writes the mini spec with copies of its things, each with other operations, schemas and parameters. */
 async function writeCopies(folder: string, wanted: number): Promise<number> {

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const rounds = process.env.FAULTS === 'long' ? 20 : 1
 

@@ -4,12 +4,18 @@
 import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { createClient, type Client, type Reply } from '../support/client.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { bootstrapKey, spawnServer, type ServerProcess } from '../support/process.ts'
-import { answerConfirmation, cards, createCatalog, pages, payWithCard } from '../support/catalog-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient, type Client, type Reply } from '../support/http/client.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { bootstrapKey, spawnServer, type ServerProcess } from '../support/server/process.ts'
+import {
+  answerConfirmation,
+  cards,
+  createCatalog,
+  pages,
+  payWithCard,
+} from '../support/operations/catalog-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env['FAULTS'] === 'long'
 const { calls, kills } = long ? { calls: 10_000, kills: 20 } : { calls: 200, kills: 1 }

@@ -4,9 +4,9 @@ import { readFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer } from '../support/server/server.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 const headers = { authorization: `Bearer ${bootstrapKey}`, 'content-type': 'application/json' }

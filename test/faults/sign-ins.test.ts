@@ -1,8 +1,8 @@
 // Many people sign in at once: all of them succeed, and the requests of others are not slowed down much.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { password, setPassword } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { password, setPassword } from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const isLong = process.env.FAULTS === 'long'
 const people = isLong ? 1_000 : 100

@@ -1,8 +1,8 @@
 // Mistakes about SQL are found before any test runs, each at its place, with its line. `npm run faults` seeds
 // all of them; `npm test` one of each kind.
 import t from 'tap'
-import { createSqlProject } from '../support/sql-project.ts'
-import { sqlMistakes } from '../support/seeded-sql-mistakes.ts'
+import { createSqlProject } from '../support/generator/sql-project.ts'
+import { sqlMistakes } from '../support/generator/seeded-sql-mistakes.ts'
 
 const long = process.env.FAULTS === 'long'
 const short = [

@@ -1,6 +1,6 @@
 // Published OpenAPI documents of others, each without a hand: lint, a generated server that compiles and
 // starts, a contract run on its stubs, and a mock that conforms to the document, gives the same answers each
-// time, and satisfies Prism. `npm test` takes the copies in test/support/strangers, without Prism.
+// time, and satisfies Prism. `npm test` takes the copies in test/support/contract/strangers, without Prism.
 // `npm run faults -- strangers` also takes large documents: those in .data/strangers, and those that it can
 // download into it. It prints the table of docs/toolkit-strangers.md.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -11,10 +11,15 @@ import t, { type Test } from 'tap'
 import { operationsOf } from '../../packages/openapi/document.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
 import { serverPath } from '../../packages/openapi/servers.ts'
-import type { ContractRun } from '../support/contract-run.ts'
-import type { OperationAnswer } from '../support/each-operation.ts'
-import { runMeasured, startMeasured, type Measured, type StartedServer } from '../support/measured-process.ts'
-import { hasPrism, startPrism } from '../support/prism.ts'
+import type { ContractRun } from '../support/contract/contract-run.ts'
+import type { OperationAnswer } from '../support/operations/each-operation.ts'
+import {
+  runMeasured,
+  startMeasured,
+  type Measured,
+  type StartedServer,
+} from '../support/server/measured-process.ts'
+import { hasPrism, startPrism } from '../support/contract/prism.ts'
 
 interface Stranger {
   name: string
@@ -34,7 +39,7 @@ interface Stranger {
 const root = join(import.meta.dirname, '../..')
 const kept = (name: string, more: Partial<Stranger> = {}): Stranger => ({
   name,
-  file: join(root, 'test/support/strangers', name),
+  file: join(root, 'test/support/contract/strangers', name),
   ...more,
 })
 const raw = 'https://raw.githubusercontent.com'
@@ -134,7 +139,7 @@ async function isHere({ file, url }: Stranger): Promise<boolean> {
 
 /** Runs the contract tests. @returns the outcome, and the cell of the table. */
 async function contractOf(file: string, server: StartedServer): Promise<ContractRun & { cell: string }> {
-  const run = await runMeasured(['test/support/contract-run.ts', file, server.base, key], root)
+  const run = await runMeasured(['test/support/contract/contract-run.ts', file, server.base, key], root)
   const outcome = JSON.parse(run.stdout) as ContractRun
   return {
     ...outcome,
@@ -198,7 +203,10 @@ async function checkMock(t: Test, file: string, known: string[]): Promise<string
 
 /** @returns the answer of each operation. */
 async function answersAt(file: string, base: string, ...more: string[]): Promise<OperationAnswer[]> {
-  const { stdout } = await runMeasured(['test/support/each-operation.ts', file, base, key, ...more], root)
+  const { stdout } = await runMeasured(
+    ['test/support/operations/each-operation.ts', file, base, key, ...more],
+    root,
+  )
   return JSON.parse(stdout) as OperationAnswer[]
 }
 

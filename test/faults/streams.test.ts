@@ -4,12 +4,12 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { cursorAt, sequenceAt, sequencesOf } from '../support/event-cursors.ts'
-import { createClient } from '../support/client.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { openStream } from '../support/event-stream.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { cursorAt, sequenceAt, sequencesOf } from '../support/operations/event-cursors.ts'
+import { createClient } from '../support/http/client.ts'
+import { createDatabaseProxy } from '../support/database/database-proxy.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { openStream } from '../support/http/event-stream.ts'
 import {
   waitUntilCaughtUp,
   duplicateLastEvent,
@@ -23,12 +23,12 @@ import {
   openStalledReader,
   renameProject,
   type SseReader,
-} from '../support/sse-readers.ts'
-import { startObservedServer, type Observation } from '../support/observed-server.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { typedClient } from '../support/typed-client.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/http/sse-readers.ts'
+import { startObservedServer, type Observation } from '../support/server/observed-server.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { typedClient } from '../support/http/typed-client.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const long = process.env.FAULTS === 'long'
 

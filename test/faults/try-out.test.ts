@@ -4,9 +4,9 @@ import type { Locator, Page, Request } from 'playwright-core'
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId } from '../../generated/operations.ts'
-import { skipWithoutBrowser } from '../support/browser.ts'
-import { keyField, openDialog, openReference, sendButton } from '../support/reference-page.ts'
-import { startServer } from '../support/server.ts'
+import { skipWithoutBrowser } from '../support/browser/browser.ts'
+import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
+import { startServer } from '../support/server/server.ts'
 
 const representative: OperationId[] = [
   'updateProfile',

@@ -7,8 +7,8 @@ import { openDatabase, type Db } from '../../infra/database/database.ts'
 import { createPool, queryOn } from '../../infra/database/pool.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { wasRolledBack } from '../../infra/database/transaction.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const pid = statement<{ pid: number }>('SELECT pg_backend_pid() AS pid')
 const insert = statement("INSERT INTO users (id, email, name) VALUES ($1, $2, 'x')")

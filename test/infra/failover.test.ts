@@ -8,18 +8,18 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { hostsOf } from '../../infra/database/hosts.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { cuttingProxy } from '../support/cutting-proxy.ts'
-import { urlOnPort } from '../support/database-proxy.ts'
+import { cuttingProxy } from '../support/http/cutting-proxy.ts'
+import { urlOnPort } from '../support/database/database-proxy.ts'
 import {
   connectionsTo,
   countRound,
   lockHolders,
   ReplicatedPostgres,
   type Round,
-} from '../support/failover.ts'
-import { spawnServer } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/database/failover.ts'
+import { spawnServer } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('the hosts of a URL are read as by libpq', async (t) => {
   const hosts = (url: string): unknown => hostsOf(url)?.hosts.map(({ host, port }) => `${host} ${port}`)

@@ -4,7 +4,7 @@ import { readdirSync } from 'node:fs'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { choicesOf, compose, type Choice, type ListQuery } from '../../infra/database/list.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 
 type AnyList = ListQuery<any, any, any, any>
 

@@ -10,11 +10,11 @@ import t, { type Test } from 'tap'
 import { diagnoseHistory } from '../../scripts/migrate/schema-engine.ts'
 import { applyMigrations, MigrationError, requireMigrations } from '../../infra/postgres/migrations.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { administerWhenFree, createTestDatabase } from '../support/database.ts'
-import { runProgram } from '../support/program.ts'
-import { waitUntil } from '../support/wait.ts'
+import { administerWhenFree, createTestDatabase } from '../support/database/database.ts'
+import { runProgram } from '../support/server/program.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
-const MIGRATING = 'support/migrating-server.ts'
+const MIGRATING = 'support/database/migrating-server.ts'
 
 /** A function body with semicolons. Only PostgreSQL can distinguish them from ends of statements. */
 const WITH_FUNCTION = `

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { Listener, type ListenerOptions } from '../../infra/database/notifications.ts'
-import { connectTo, createDatabaseProxy, urlOnPort } from '../support/database-proxy.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { waitUntil } from '../support/wait.ts'
+import { connectTo, createDatabaseProxy, urlOnPort } from '../support/database/database-proxy.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const endListeners = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
    WHERE application_name = 'platform listener' AND datname = current_database()`

@@ -2,12 +2,12 @@
 import t from 'tap'
 import pg from 'pg'
 import { checkDatabase, DatabaseCheckError } from '../../infra/database/check.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createClient } from '../support/client.ts'
-import { createDatabaseProxy } from '../support/database-proxy.ts'
-import { skipWithoutPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { createClient } from '../support/http/client.ts'
+import { createDatabaseProxy } from '../support/database/database-proxy.ts'
+import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgbouncer.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const skip = skipWithoutPgBouncer
 

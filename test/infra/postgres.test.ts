@@ -22,9 +22,9 @@ import t, { type Test } from 'tap'
 import { accountFor } from '../../infra/postgres/account.ts'
 import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
-import { runProgram } from '../support/program.ts'
+import { runProgram } from '../support/server/program.ts'
 
-const SERVER = 'support/embedded-server.ts'
+const SERVER = 'support/server/embedded-server.ts'
 const LOCK_ROUNDS = 100
 const LATE_ROUNDS = 3
 
@@ -204,7 +204,7 @@ t.test('of two servers that start together on an empty folder, one runs the data
 
 t.test('exactly one of two concurrent attempts gets the lock, in every round', async (t) => {
   const folder = dataFolder(t)
-  const racers = [1, 2].map(() => runProgram(t, 'support/lock-racer.ts', [folder, String(LOCK_ROUNDS)]))
+  const racers = [1, 2].map(() => runProgram(t, 'support/database/lock-racer.ts', [folder, String(LOCK_ROUNDS)]))
   for (const racer of racers) await racer.line('ready')
   writeFileSync(join(folder, 'start.new'), String(Date.now() + 50))
   renameSync(join(folder, 'start.new'), join(folder, 'start'))

@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
-import { makeCertificates, skipWithoutOpenssl } from '../support/certificates.ts'
-import { createClient } from '../support/client.ts'
-import { createCluster, ownFile, runCluster } from '../support/own-postgres.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/process.ts'
+import { makeCertificates, skipWithoutOpenssl } from '../support/http/certificates.ts'
+import { createClient } from '../support/http/client.ts'
+import { createCluster, ownFile, runCluster } from '../support/database/own-postgres.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -5,12 +5,12 @@ import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { WriteTimes } from '../../infra/database/write-times.ts'
-import { createClient } from '../support/client.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { execute, startReplicatedPostgres } from '../support/own-postgres.ts'
-import { spawnServer } from '../support/process.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { execute, startReplicatedPostgres } from '../support/database/own-postgres.ts'
+import { spawnServer } from '../support/server/process.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const { primary, replica } = await startReplicatedPostgres(t)
 

@@ -9,8 +9,8 @@ import { openDatabase } from '../../infra/database/database.ts'
 import { Listener } from '../../infra/database/notifications.ts'
 import { databaseUrl } from '../../infra/postgres/address.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const PASSWORD = 'the-password-of-the-database'
 const CLEARTEXT = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])

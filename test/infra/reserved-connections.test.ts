@@ -3,10 +3,10 @@
 import t from 'tap'
 import { checkDatabase } from '../../infra/database/check.ts'
 import { connectionsOf } from '../../services/services.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { execute } from '../support/own-postgres.ts'
-import { spawnServer } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { execute } from '../support/database/own-postgres.ts'
+import { spawnServer } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('a pool without a free connection', async (t) => {
   const server = await startServer(t, { env: { DATABASE_POOL_SIZE: '2' } })

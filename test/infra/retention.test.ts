@@ -3,12 +3,12 @@
 import t, { type Test } from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { runRetention } from '../support/retention.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { coreRetentionTasks } from '../../services/deletion/retention-tasks.ts'
 import { startRetention, type RetentionTask } from '../../infra/jobs/retention.ts'
-import { createWebhookEndpoints, createEvent } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createWebhookEndpoints, createEvent } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const { database } = server.services

@@ -5,8 +5,8 @@ import { listFiles } from '../../generated/sql/storage.ts'
 import { listProjects } from '../../generated/sql/projects.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { insertUser } from '../../services/users/users.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { addProjects, captured, rowsScanned } from '../support/database/scanned-rows.ts'
 
 const many = 60_000
 const page = { limit: 20, page: 1, cursor: undefined, sort: 'created_at', order: 'desc' } as const

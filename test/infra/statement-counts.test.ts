@@ -1,8 +1,8 @@
 // How many SQL statements a request costs. A transaction counts with its BEGIN and COMMIT.
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('the hottest requests send no more statements than their work needs', async (t) => {
   const server = await startServer(t)

@@ -3,8 +3,8 @@ import t from 'tap'
 import { openDatabase, type RequestOrigin } from '../../infra/database/database.ts'
 import { connectionsPerUser } from '../../infra/database/user-share.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 function requestOf(user: string): RequestOrigin {
   const actor = {

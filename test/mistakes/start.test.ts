@@ -1,16 +1,16 @@
 // Mistakes of the operator that a start finds: server and worker refuse with one sentence, and change neither
 // rows nor files. Those of TLS are in test/infra/private-authority.test.ts, those of backups in test/backup/.
 import t, { type Test } from 'tap'
-import { newFolder } from '../support/backups.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { createClient } from '../support/client.ts'
-import { requireRefusal, type Settings } from '../support/mistakes.ts'
-import { createCluster, execute, runCluster } from '../support/own-postgres.ts'
-import { skipWithoutPgBouncer, startPgBouncer } from '../support/pgbouncer.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase } from '../support/store-servers.ts'
+import { newFolder } from '../support/server/backups.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { createClient } from '../support/http/client.ts'
+import { requireRefusal, type Settings } from '../support/generator/mistakes.ts'
+import { createCluster, execute, runCluster } from '../support/database/own-postgres.ts'
+import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgbouncer.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase } from '../support/server/store-servers.ts'
 
 /** A database with rows and a store with a file, of a server that has stopped. */
 async function installation(t: Test, id = 'db_first'): Promise<Settings & { key: string }> {

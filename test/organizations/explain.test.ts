@@ -1,11 +1,11 @@
 // The answer of `explainAccess` agrees with the outcome of the request.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
-import { createClient } from '../support/client.ts'
-import { createApiKey, createProject } from '../support/db-fixtures.ts'
-import { operationInfos, requestFor, send } from '../support/operation-fixtures.ts'
-import type { ProjectRole } from '../support/operation-fixture.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
+import { operationInfos, requestFor, send } from '../support/operations/operation-fixtures.ts'
+import type { ProjectRole } from '../support/operations/operation-fixture.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { prisma } = server.services.database

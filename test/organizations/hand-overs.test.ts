@@ -4,12 +4,12 @@
 import t from 'tap'
 import type { Role } from '../../services/projects/projects.ts'
 import { insertInvitation } from '../../services/projects/invitations.ts'
-import { createClient, type Reply } from '../support/client.ts'
-import { acquaint, createCustomRole, createMember } from '../support/db-fixtures.ts'
-import { newEmail } from '../support/operation-fixtures-auth.ts'
-import { addMemberTo } from '../support/operation-fixtures-organizations.ts'
-import { upload } from '../support/storage.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import { acquaint, createCustomRole, createMember } from '../support/database/db-fixtures.ts'
+import { newEmail } from '../support/operations/operation-fixtures-auth.ts'
+import { addMemberTo } from '../support/operations/operation-fixtures-organizations.ts'
+import { upload } from '../support/storage/storage.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { database } = server.services

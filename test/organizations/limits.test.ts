@@ -2,9 +2,9 @@
 // gives one limits of its own.
 import t from 'tap'
 import { setLimits } from '../../services/organizations/organizations.ts'
-import { createClient, type Client } from '../support/client.ts'
-import { acquaint } from '../support/db-fixtures.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 
 const server = await startServer(t, {
   env: { AI_TOKENS_PER_DAY: '400', RATE_LIMIT_WRITE: '100', RATE_LIMIT_AI: '1000' },

@@ -1,7 +1,7 @@
 // Organizations and their members, what their roles give in projects, invitations, and transfers of projects.
 import t from 'tap'
-import { startServer, type Person } from '../support/server.ts'
-import { acquaint } from '../support/db-fixtures.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
 
 const server = await startServer(t)
 

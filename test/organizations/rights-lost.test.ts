@@ -3,11 +3,11 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import { createClient, type Client } from '../support/client.ts'
-import { acquaint } from '../support/db-fixtures.ts'
-import { createSignIn, newEmail } from '../support/operation-fixtures-auth.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { upload } from '../support/storage.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
+import { createSignIn, newEmail } from '../support/operations/operation-fixtures-auth.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { upload } from '../support/storage/storage.ts'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 
 const server = await startServer(t)

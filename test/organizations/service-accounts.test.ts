@@ -1,12 +1,12 @@
 // Service accounts: users that are programs. They outlive people, act in events, and use the limits of what
 // they belong to.
 import t from 'tap'
-import { createClient, type Client } from '../support/client.ts'
-import { runRetention } from '../support/retention.ts'
-import { acquaint } from '../support/db-fixtures.ts'
-import { createSignIn } from '../support/operation-fixtures-auth.ts'
-import { upload } from '../support/storage.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { runRetention } from '../support/database/retention.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
+import { upload } from '../support/storage/storage.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const scopes = ['projects:read', 'projects:write', 'organizations:read', 'organizations:write', 'keys:write']

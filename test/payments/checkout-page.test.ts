@@ -6,9 +6,9 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { testCards } from '../../services/payments/sandbox/gateway.ts'
 import { validateCard } from '../../services/payments/sandbox/page/card-validation.ts'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { createClient, type Reply } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -16,8 +16,8 @@ import {
   cards,
   eventTypesOf,
   createCatalog,
-} from '../support/catalog-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/catalog-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const seller = 'Ecke & <i>Söhne</i>'
 const shop = await startSellerSite(t)

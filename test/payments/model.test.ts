@@ -1,11 +1,11 @@
-// Model-based test: random commands run against the platform and the model (test/support/payment-model.ts).
+// Model-based test: random commands run against the platform and the model (test/support/payments/payment-model.ts).
 // After every step both have the same state, and the ledger balances. A failure is shrunk and printed with
 // its replay command: REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
 // `npm test` runs 60 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Reply } from '../support/client.ts'
+import type { Reply } from '../support/http/client.ts'
 import {
   PaymentModel,
   day,
@@ -13,9 +13,9 @@ import {
   type ModelOrder,
   type ModelSession,
   type ModelSubscription,
-} from '../support/payment-model.ts'
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { startServer } from '../support/server.ts'
+} from '../support/payments/payment-model.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -24,7 +24,7 @@ import {
   createCatalog,
   pages,
   payWithCard,
-} from '../support/catalog-fixtures.ts'
+} from '../support/operations/catalog-fixtures.ts'
 
 const long = process.env['FAULTS'] === 'long'
 const { runs, commands } = long ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }

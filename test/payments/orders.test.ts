@@ -3,8 +3,8 @@
 import t from 'tap'
 import { RolledBack } from '../../infra/errors.ts'
 import { payByCard } from '../../services/payments/sandbox/checkout-state.ts'
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { startServer } from '../support/server.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -16,7 +16,7 @@ import {
   pages,
   payWithCard,
   subscribe,
-} from '../support/catalog-fixtures.ts'
+} from '../support/operations/catalog-fixtures.ts'
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)

@@ -3,9 +3,9 @@ import t from 'tap'
 import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock, paymentsNow } from '../../services/payments/clock.ts'
 import { runDueTask, nextDueTask } from '../../services/payments/renewals.ts'
-import type { Reply } from '../support/client.ts'
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { startServer } from '../support/server.ts'
+import type { Reply } from '../support/http/client.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -17,8 +17,8 @@ import {
   createCatalog,
   payWithCard,
   subscribe,
-} from '../support/catalog-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/catalog-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)

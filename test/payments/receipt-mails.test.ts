@@ -8,14 +8,14 @@ import {
   createCheckout,
   payWithCard,
   subscribe,
-} from '../support/catalog-fixtures.ts'
-import { createApiKey } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { mailsTo, openSmtp, sentTo } from '../support/mails.ts'
-import type { Person, TestServer } from '../support/server.ts'
-import { startStripeFixture } from '../support/stripe-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
-import { startWorkingServer } from '../support/working-server.ts'
+} from '../support/operations/catalog-fixtures.ts'
+import { createApiKey } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { mailsTo, openSmtp, sentTo } from '../support/auth/mails.ts'
+import type { Person, TestServer } from '../support/server/server.ts'
+import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
 const env = { SELLER_NAME: 'Ecke & <i>Söhne</i>', PUBLIC_URL: 'https://api.example.com' }
 const server = await startWorkingServer(t, { env })

@@ -3,9 +3,9 @@
 import { hash } from 'node:crypto'
 import t from 'tap'
 import { extractText, getDocumentProxy, getMeta } from 'unpdf'
-import { createMember } from '../support/db-fixtures.ts'
-import type { Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import type { Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -14,7 +14,7 @@ import {
   cards,
   createCatalog,
   payWithCard,
-} from '../support/catalog-fixtures.ts'
+} from '../support/operations/catalog-fixtures.ts'
 
 const seller = 'Ecke & <i>Söhne</i>'
 const server = await startServer(t, { env: { SELLER_NAME: seller } })

@@ -1,11 +1,11 @@
 // Renewals of subscriptions on the payment clock: due times, failures, retries, recovery and cancellation.
 import t, { type Test } from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { runRetention } from '../support/retention.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { createPaymentWorker } from '../../services/payments/worker.ts'
 import { moveClock } from '../../services/payments/clock.ts'
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import {
   addPrice,
   advance,
@@ -17,8 +17,8 @@ import {
   createCatalog,
   payWithCard,
   subscribe,
-} from '../support/catalog-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/operations/catalog-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)

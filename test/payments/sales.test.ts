@@ -8,10 +8,10 @@ import {
   insertedOrder,
   insertedRefund,
   insertedSubscription,
-} from '../support/db-fixtures-payments.ts'
-import { createApiKey, createMember } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
+} from '../support/database/db-fixtures-payments.ts'
+import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const { admin } = server

@@ -2,9 +2,9 @@
 // nor repeated.
 import t from 'tap'
 import { createStripeClient } from '../../services/payments/stripe/client.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { startStripeFixture } from '../support/stripe-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const shop = await startStripeFixture(t)
 const { server, stripe } = shop

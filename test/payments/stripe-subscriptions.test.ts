@@ -1,8 +1,8 @@
 // Subscriptions that Stripe renews: periods, failures and cancellations, started at Stripe or here.
 import t from 'tap'
-import type { Person } from '../support/server.ts'
-import { startStripeFixture } from '../support/stripe-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Person } from '../support/server/server.ts'
+import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const shop = await startStripeFixture(t)
 const { server, stripe } = shop

@@ -1,9 +1,9 @@
 // Stripe payments from the session to the paid order and its refund, by webhooks and by polling on return.
 import t from 'tap'
-import { runRetention } from '../support/retention.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { stripeEventRetentionTasks } from '../../services/payments/stripe/events.ts'
-import { startStripeFixture } from '../support/stripe-fixtures.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const shop = await startStripeFixture(t)
 const { server, stripe } = shop

@@ -2,8 +2,8 @@
 // written.
 import t from 'tap'
 import spec from '../../generated/openapi.json' with { type: 'json' }
-import { ledgerViolations } from '../support/ledger-invariants.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import {
   addPrice,
   createCheckout,
@@ -12,7 +12,7 @@ import {
   pages,
   payWithCard,
   subscribe,
-} from '../support/catalog-fixtures.ts'
+} from '../support/operations/catalog-fixtures.ts'
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)

@@ -1,11 +1,11 @@
 // A user becomes a member only with consent, and invitations reveal nothing about a user. Every member can
 // leave. The invitations and file links of a member end with the membership.
 import t from 'tap'
-import { acquaint } from '../support/db-fixtures.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { download, uploadFile } from '../support/storage.ts'
-import { team } from '../support/team.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { acquaint } from '../support/database/db-fixtures.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { download, uploadFile } from '../support/storage/storage.ts'
+import { team } from '../support/server/team.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 const server = await startServer(t)
 const add = (by: Person, project: string, body: object) =>

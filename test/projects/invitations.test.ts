@@ -1,8 +1,8 @@
 // Invitations: who sees them, and how they end.
 import t from 'tap'
-import { startServer, type Person } from '../support/server.ts'
-import { team, type Role } from '../support/team.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { team, type Role } from '../support/server/team.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 const forbidden = { status: 403, code: 'FORBIDDEN' }
 const notFound = { status: 404, code: 'NOT_FOUND' }

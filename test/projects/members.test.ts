@@ -1,7 +1,7 @@
 import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { team } from '../support/team.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { startServer } from '../support/server/server.ts'
+import { team } from '../support/server/team.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 const forbidden = { status: 403, code: 'FORBIDDEN' }
 const conflict = (constraint: string) => ({ status: 409, code: 'CONFLICT', details: { constraint } })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { startServer } from '../support/server/server.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 t.test('a project is created, read, updated and listed', async (t) => {
   const server = await startServer(t)

@@ -4,8 +4,8 @@ import t from 'tap'
 import { openDatabase } from '../../infra/database/database.ts'
 import { listProjects } from '../../services/projects/projects.ts'
 import { insertUser } from '../../services/users/users.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { addProjects, captured, rowsScanned } from '../support/scanned-rows.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { addProjects, captured, rowsScanned } from '../support/database/scanned-rows.ts'
 
 const own = 1_000
 const newer = 20_000

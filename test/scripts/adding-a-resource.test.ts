@@ -4,8 +4,8 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { createTestDatabase } from '../support/database.ts'
-import { modelOf, samplesOf, specOf } from '../support/sample-resource.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { modelOf, samplesOf, specOf } from '../support/generator/sample-resource.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folders = ['app', 'docs', 'handlers', 'infra', 'packages', 'prisma', 'scripts', 'services', 'spec']
@@ -80,7 +80,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   )
   write('handlers/notes.ts', block('// handlers/notes.ts'))
   edit(
-    'test/support/operation-fixtures.ts',
+    'test/support/operations/operation-fixtures.ts',
     [/^const onMember =\n/m, `${block('const noteFields')}\nconst onMember =\n`],
     [/^ {2}listInvitations: /m, `${block('listNotes:')}  listInvitations: `],
     [/^import \{ allScopes/m, "import { newId } from '../../infra/ids.ts'\nimport { allScopes"],
@@ -119,7 +119,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   }
   await migrate()
   const template = new URL(url).pathname.slice(1)
-  edit('test/support/database.ts', [/'platform_template'/, `'${template}'`])
+  edit('test/support/database/database.ts', [/'platform_template'/, `'${template}'`])
   const passes = async (file: string, plan = /^1\.\.\d+$/m): Promise<void> => {
     const said = await node(file).catch((error: { stdout: string }) => error.stdout)
     t.match(said, plan, file)
@@ -170,7 +170,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   )
   const [noteContent] = /content: \{ kind: 'link', .*\}(?=`)/.exec(page) ?? ['']
   edit(
-    'test/support/operation-fixtures.ts',
+    'test/support/operations/operation-fixtures.ts',
     [/by: 'me' \}/, `by: 'me' }, ${noteContent}`],
     [/^const onMember =\n/m, `${more('const onComment')}\nconst onMember =\n`],
     [/^ {2}listInvitations: /m, `${more('publishNote:')}${more('listNoteComments:')}  listInvitations: `],
@@ -243,7 +243,10 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     [/^model User \{\n/m, 'model User {\n  samples Sample[]\n'],
     [/$/, modelOf(samples)],
   )
-  cpSync(join(root, 'test/support/sample-resource-test.ts'), join(folder, 'test/notes/samples.test.ts'))
+  cpSync(
+    join(root, 'test/support/generator/sample-resource-test.ts'),
+    join(folder, 'test/notes/samples.test.ts'),
+  )
   await node('scripts/migrate/main.ts', '--create', 'samples')
   const stubs = await node('scripts/generate/main.ts', '--stubs')
   t.match(stubs, 'handlers/notes.ts: wrote the default handlers of Sample')
@@ -252,9 +255,9 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
 })
 
 const notesTest = `import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { team } from '../support/team.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { startServer } from '../support/server/server.ts'
+import { team } from '../support/server/team.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 const server = await startServer(t)
 const { path, editor, viewer } = await team(server)
@@ -296,10 +299,10 @@ t.test('a title is unique in its project', async (t) => {
 `
 
 const consoleTest = `import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { assertAccessible, openConsole } from '../support/console-browser.ts'
-import { startServer } from '../support/server.ts'
-import { team } from '../support/team.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { assertAccessible, openConsole } from '../support/browser/console-browser.ts'
+import { startServer } from '../support/server/server.ts'
+import { team } from '../support/server/team.ts'
 
 t.test('the console has the resource', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)
@@ -329,9 +332,9 @@ t.test('the console has the resource', { skip: skipWithoutBrowser }, async (t) =
 `
 
 const moreTest = `import t from 'tap'
-import { startServer } from '../support/server.ts'
-import { team } from '../support/team.ts'
-import { apiErrorOf } from '../support/typed-client.ts'
+import { startServer } from '../support/server/server.ts'
+import { team } from '../support/server/team.ts'
+import { apiErrorOf } from '../support/http/typed-client.ts'
 
 const server = await startServer(t)
 const { path, editor, viewer, stranger } = await team(server)

@@ -4,8 +4,8 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { createTestDatabase } from '../support/database.ts'
-import { startServer } from '../support/server.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { startServer } from '../support/server/server.ts'
 
 const script = fileURLToPath(new URL('../../scripts/admin/main.ts', import.meta.url))
 

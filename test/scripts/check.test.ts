@@ -65,7 +65,7 @@ t.test('an import against the order of the layers is reported with its file and 
     ].join('\n'),
     'packages/client/client.ts': ["import './form.ts'", "import '../../infra/ids.ts'"].join('\n'),
     'scripts/run.ts': [
-      "import '../test/support/server.ts'",
+      "import '../test/support/server/server.ts'",
       "import '../app/build.ts'",
       "import '../handlers/a.ts'",
     ].join('\n'),
@@ -88,7 +88,7 @@ t.test('an import against the order of the layers is reported with its file and 
       'handlers/b.ts:3 imports app/build.ts',
       'app/build.ts:1 imports handlers/a.ts',
       'packages/client/client.ts:2 imports infra/ids.ts',
-      'scripts/run.ts:1 imports test/support/server.ts',
+      'scripts/run.ts:1 imports test/support/server/server.ts',
       'scripts/run.ts:3 imports handlers/a.ts',
     ],
   )

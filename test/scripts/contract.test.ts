@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { runContractCommand as contract } from '../support/contract-command.ts'
-import { defects, writeCopy } from '../support/seeded-defects.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
+import { runContractCommand as contract } from '../support/contract/contract-command.ts'
+import { defects, writeCopy } from '../support/generator/seeded-defects.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('a usage error prints one sentence and exits with 2', async (t) => {
   const { url, key } = await startServer(t)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { databasePage, generatedPart, pageFile, writePage } from '../../scripts/generate/sql/database-page.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 
 const root = join(import.meta.dirname, '../..')
 let client: pg.Client

@@ -1,6 +1,6 @@
 // The messages of `npm run dev` about a server that has exited, and about type errors.
 import t from 'tap'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { explainExit, explainProblem, explainStartup, typeReport } from '../../scripts/dev/report.ts'
 
 const crash = (message: string, folder: string): string => `${folder}/services/tasks/tasks.ts:4
@@ -70,7 +70,7 @@ t.test('each check reports the errors that are new, mended and left', async (t) 
     report.end(errors)
     return lines.splice(0)
   }
-  const [notes, fixtures] = ['handlers/notes.ts', 'test/support/operation-fixtures.ts']
+  const [notes, fixtures] = ['handlers/notes.ts', 'test/support/operations/operation-fixtures.ts']
   t.strictSame(says([error(notes), error(notes, 2)]), [
     '✗ types: handlers/notes.ts:1:2 is wrong (TS1)',
     '✗ types: handlers/notes.ts:2:2 is wrong (TS1)',
@@ -78,7 +78,7 @@ t.test('each check reports the errors that are new, mended and left', async (t) 
   t.strictSame(says([error(notes, 2)]), ['· types: 1 mended, 1 left: handlers/notes.ts:2:2'])
   t.strictSame(says([error(notes, 2)]), [], 'nothing has changed')
   t.strictSame(says([error(fixtures)]), [
-    '✗ types: test/support/operation-fixtures.ts:1:2 is wrong (TS1)',
+    '✗ types: test/support/operations/operation-fixtures.ts:1:2 is wrong (TS1)',
     '· types: 1 mended',
   ])
   t.strictSame(says([]), ['✓ no type errors'])

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { checkTypes } from '../../scripts/dev/types.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const options = { module: 'nodenext', strict: true, allowImportingTsExtensions: true, types: [] }
 const handlers = `interface Task { id: string; owner: { id: string; nick: string } }

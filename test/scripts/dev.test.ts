@@ -5,9 +5,9 @@ import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSy
 import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
-import { createTestDatabase } from '../support/database.ts'
-import { inheritedEnvironment } from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { inheritedEnvironment } from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 

@@ -12,12 +12,12 @@ import { readContract } from '../../scripts/generate/contract.ts'
 import { addDiscriminatorValues } from '../../packages/openapi/discriminators.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
 import { createMock } from '../../packages/mock/server.ts'
-import { negativeCasesOf } from '../support/constraint-cases.ts'
-import { isDetected, problemsFor } from '../support/constraint-mutants.ts'
-import { createCaseBuilder, createChecks, isStructural } from '../support/constraint-negatives.ts'
-import { requestRoots, sitesOf } from '../support/constraint-sites.ts'
-import { addDiscriminated } from '../support/discriminated-operation.ts'
-import { miniProject } from '../support/mini-project.ts'
+import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
+import { isDetected, problemsFor } from '../support/contract/constraint-mutants.ts'
+import { createCaseBuilder, createChecks, isStructural } from '../support/contract/constraint-negatives.ts'
+import { requestRoots, sitesOf } from '../support/contract/constraint-sites.ts'
+import { addDiscriminated } from '../support/operations/discriminated-operation.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 const others =
   'postAlias getMerged postStrict postOptional getNumber getBatch ' +

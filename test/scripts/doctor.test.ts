@@ -10,9 +10,9 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { createCipher } from '../../infra/encryption/cipher.ts'
 import type { Finding } from '../../scripts/admin/doctor-report.ts'
-import { createEmptyDatabase, createTestDatabase, testSecretKey } from '../support/database.ts'
-import { inheritedEnvironment } from '../support/process.ts'
-import { openSession } from '../support/session.ts'
+import { createEmptyDatabase, createTestDatabase, testSecretKey } from '../support/database/database.ts'
+import { inheritedEnvironment } from '../support/server/process.ts'
+import { openSession } from '../support/auth/session.ts'
 
 const script = join(import.meta.dirname, '../../scripts/admin/main.ts')
 const canary = 'canary-8812'

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { miniProject } from '../support/mini-project.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 t.test('an operation is a row of the table and a typed method', async (t) => {
   const project = await miniProject(t.testdir())

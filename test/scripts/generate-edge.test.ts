@@ -1,7 +1,7 @@
 // Cases in which other OpenAPI servers silently skip validation, tested with a server generated from the
 // mini spec.
 import t from 'tap'
-import { miniProject } from '../support/mini-project.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 const edgeOperations = ['postAlias', 'getMerged', 'postStrict', 'postOptional', 'getNumber', 'getBatch']
 const thingOperations = ['listThings', 'createThing', 'getThing', 'updateThing', 'useThing', 'watchThings']

@@ -1,7 +1,7 @@
 // The output generated from x-events: the enum of event types, the webhooks of the published document and
 // the table of events.
 import t from 'tap'
-import { miniProject } from '../support/mini-project.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 const project = await miniProject(t.testdir())
 await project.generate()

@@ -2,8 +2,8 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { addEither } from '../support/either-operation.ts'
-import { miniProject } from '../support/mini-project.ts'
+import { addEither } from '../support/operations/either-operation.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 t.test('--check lists edited, missing and unknown files', async (t) => {
   const project = await miniProject(t.testdir())

@@ -7,7 +7,7 @@ import t from 'tap'
 import { ContractError, readContract, requireAllUsed, type Problem } from '../../scripts/generate/contract.ts'
 
 const root = join(import.meta.dirname, '../..')
-const miniSpec = join(root, 'test/support/mini-spec')
+const miniSpec = join(root, 'test/support/generator/mini-spec')
 
 interface Mistake {
   /** Replaces text of the mini spec. */

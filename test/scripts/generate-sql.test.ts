@@ -9,7 +9,7 @@ import { emitSql, type Described } from '../../scripts/generate/sql/emit.ts'
 import { readSources } from '../../scripts/generate/sql/source.ts'
 import { describeAll } from '../../scripts/generate/sql/sql.ts'
 import type { Operation } from '../../scripts/generate/model.ts'
-import { createTestDatabase } from '../support/database.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 
 let client: pg.Client
 

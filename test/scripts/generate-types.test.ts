@@ -3,9 +3,9 @@ import { writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import t from 'tap'
 import { typeProblems } from '../../scripts/check/types.ts'
-import { addDiscriminated } from '../support/discriminated-operation.ts'
-import { addEither } from '../support/either-operation.ts'
-import { miniProject, type MiniProject } from '../support/mini-project.ts'
+import { addDiscriminated } from '../support/operations/discriminated-operation.ts'
+import { addEither } from '../support/operations/either-operation.ts'
+import { miniProject, type MiniProject } from '../support/generator/mini-project.ts'
 
 const compilerOptions = {
   target: 'es2024',

@@ -4,7 +4,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
-import { inheritedEnvironment } from '../support/process.ts'
+import { inheritedEnvironment } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -10,7 +10,7 @@ import { withExamples } from '../../packages/mock/patterns.ts'
 import { createMock } from '../../packages/mock/server.ts'
 import { profile } from '../../scripts/profiles/mock.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { assertMatchesSpec } from '../support/client.ts'
+import { assertMatchesSpec } from '../support/http/client.ts'
 
 const document: any = withExamples(
   await readContract(resolve(import.meta.dirname, '../../spec/openapi.yaml')),

@@ -19,12 +19,12 @@ import { tmpdir } from 'node:os'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
-import { cards, createCatalog, createCheckout, payWithCard } from '../support/catalog-fixtures.ts'
-import { createTestDatabase, testSecretKey } from '../support/database.ts'
-import { createClient } from '../support/client.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/process.ts'
-import type { TestServer } from '../support/server.ts'
-import { uploadForm } from '../support/storage.ts'
+import { cards, createCatalog, createCheckout, payWithCard } from '../support/operations/catalog-fixtures.ts'
+import { createTestDatabase, testSecretKey } from '../support/database/database.ts'
+import { createClient } from '../support/http/client.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/server/process.ts'
+import type { TestServer } from '../support/server/server.ts'
+import { uploadForm } from '../support/storage/storage.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -8,7 +8,7 @@ import { subschemasOf } from '../../packages/openapi/subschemas.ts'
 import { exampleOf } from '../../scripts/generate/examples.ts'
 import { methods } from '../../packages/openapi/methods.ts'
 import { resolve } from '../../packages/openapi/resolve.ts'
-import { thingSchemas, thingsDocument } from '../support/things-document.ts'
+import { thingSchemas, thingsDocument } from '../support/generator/things-document.ts'
 
 type Json = any
 

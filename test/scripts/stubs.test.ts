@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import t from 'tap'
 import ts from 'typescript'
-import { miniProject } from '../support/mini-project.ts'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 /** The syntax errors, without a type check. */
 function syntaxErrors(text: string): string[] {

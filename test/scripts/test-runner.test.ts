@@ -7,7 +7,7 @@ import t, { type Test } from 'tap'
 import { Pool, type FileResult } from '../../scripts/test/pool.ts'
 import { processesOf } from '../../scripts/test/left-processes.ts'
 import { closingLine, Report } from '../../scripts/test/report.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const root = join(import.meta.dirname, '../..')
 

@@ -8,7 +8,7 @@ import { conflict, unavailable } from '../../infra/errors.ts'
 import { append, type AppendOptions } from '../../services/storage/uploads/append.ts'
 import { parseChecksum } from '../../services/storage/uploads/checksum.ts'
 import { createPartialFiles, type PartialFileWriter } from '../../services/storage/blobs/partial-files.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const id = `upl_${'0'.repeat(26)}`
 

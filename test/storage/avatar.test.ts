@@ -10,9 +10,9 @@ import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { renderSquares } from '../../services/storage/avatar-image.ts'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import type { Client, Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import type { Client, Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import {
   download,
   uploadForm,
@@ -20,7 +20,7 @@ import {
   newBoundary,
   assertNothingLeft,
   type Upload,
-} from '../support/storage.ts'
+} from '../support/storage/storage.ts'
 
 const red = { r: 220, g: 20, b: 20 }
 const blue = { r: 20, g: 20, b: 220 }

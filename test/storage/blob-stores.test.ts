@@ -20,9 +20,9 @@ import { BlobNotFound, type BlobStore, type LocalFile } from '../../services/sto
 import { createDiskBlobStore } from '../../services/storage/blobs/disk.ts'
 import { partSizeFor } from '../../services/storage/blobs/s3-put.ts'
 import { createS3BlobStore } from '../../services/storage/blobs/s3.ts'
-import { startFakeS3 } from '../support/fake-s3.ts'
+import { startFakeS3 } from '../support/storage/fake-s3.ts'
 import { noS3, startS3, type S3Server } from '../../scripts/test/s3-server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const partSize = 5 * 1024 * 1024
 

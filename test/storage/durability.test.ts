@@ -9,7 +9,7 @@ import { newId } from '../../infra/ids.ts'
 import { createDiskBlobStore } from '../../services/storage/blobs/disk.ts'
 import { createTempFiles } from '../../services/storage/blobs/temp-files.ts'
 import { createPartialFiles } from '../../services/storage/blobs/partial-files.ts'
-import { failLinks, recordSyncs, skipSyncs } from '../support/disk-calls.ts'
+import { failLinks, recordSyncs, skipSyncs } from '../support/server/disk-calls.ts'
 
 const id = `upl_${'0'.repeat(26)}`
 const complete = { length: 4, declared: null, filename: 'a' }

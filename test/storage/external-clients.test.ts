@@ -9,10 +9,10 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../support/browser.ts'
-import { startServer } from '../support/server.ts'
-import { download, assertNothingLeft, uploadFile } from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { startServer } from '../support/server/server.ts'
+import { download, assertNothingLeft, uploadFile } from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const curl = (process.env['PATH'] ?? '')
   .split(delimiter)

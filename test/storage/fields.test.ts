@@ -1,9 +1,9 @@
 // The fields of a file have one meaning in a form, in the metadata of a resumable upload and in JSON.
 import t from 'tap'
-import type { Client } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { upload } from '../support/storage.ts'
-import { tusClient } from '../support/tus.ts'
+import type { Client } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { upload } from '../support/storage/storage.ts'
+import { tusClient } from '../support/http/tus.ts'
 
 const server = await startServer(t)
 

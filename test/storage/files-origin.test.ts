@@ -3,8 +3,8 @@ import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
 import { ConfigError, readConfig } from '../../infra/config/config.ts'
-import { startServer } from '../support/server.ts'
-import { uploadFile, uploadForm } from '../support/storage.ts'
+import { startServer } from '../support/server/server.ts'
+import { uploadFile, uploadForm } from '../support/storage/storage.ts'
 
 const filesUrl = 'http://files.example'
 const server = await startServer(t, { env: { FILES_URL: filesUrl, PUBLIC_URL: 'https://api.example' } })

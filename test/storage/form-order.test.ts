@@ -5,8 +5,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { picture } from '../../packages/contract/forms.ts'
-import type { Client, Reply } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import type { Client, Reply } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   assertNothingLeft,
   fileCount,
@@ -19,8 +19,8 @@ import {
   uploadHead,
   type FormPart,
   type Upload,
-} from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 

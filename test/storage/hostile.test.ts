@@ -6,8 +6,8 @@ import { realpathSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { parse } from 'content-disposition'
 import t, { type Test } from 'tap'
-import { countOpenFiles } from '../support/open-files.ts'
-import { startServer } from '../support/server.ts'
+import { countOpenFiles } from '../support/server/open-files.ts'
+import { startServer } from '../support/server/server.ts'
 import {
   download,
   fileCount,
@@ -20,8 +20,8 @@ import {
   uploadHead,
   type FormPart,
   type RawReply,
-} from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const longest = 'x'.repeat(251)
 

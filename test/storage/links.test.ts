@@ -1,13 +1,13 @@
 // File links: their limits, the secrecy of tokens, download counts and access control.
 import { createHash, randomBytes } from 'node:crypto'
 import t from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { acceptUpload, startFakeS3 } from '../support/fake-s3.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { acceptUpload, startFakeS3 } from '../support/storage/fake-s3.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { download, openConnection, uploadFile } from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { download, openConnection, uploadFile } from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const owner = await server.person()

@@ -8,10 +8,10 @@ import { newId } from '../../infra/ids.ts'
 import type { Services } from '../../services/services.ts'
 import { adoptStore, claimAtStart, markerName, readMarker } from '../../services/storage/ownership.ts'
 import { openBlobStore } from '../../services/storage/storage.ts'
-import { spawnServer, spawnWorker } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
-import { sweepStore, storedKeys, uploadFile } from '../support/storage.ts'
-import { newDatabase, openServices, storeKinds } from '../support/store-servers.ts'
+import { spawnServer, spawnWorker } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
+import { sweepStore, storedKeys, uploadFile } from '../support/storage/storage.ts'
+import { newDatabase, openServices, storeKinds } from '../support/server/store-servers.ts'
 
 async function markerOf({ config }: Services) {
   const store = await openBlobStore(config)

@@ -9,17 +9,17 @@ import t from 'tap'
 import { fileExpiryTasks } from '../../services/deletion/retention-tasks.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
-import type { Role } from '../support/team.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { runRetention } from '../support/retention.ts'
+import type { Role } from '../support/server/team.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { finishUpload } from '../../services/storage/uploads/finish-upload.ts'
 import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
 import { openUpload } from '../../services/storage/uploads/uploads.ts'
-import { cuttingProxy } from '../support/cutting-proxy.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { download, fileCount, openConnection } from '../support/storage.ts'
+import { cuttingProxy } from '../support/http/cutting-proxy.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { download, fileCount, openConnection } from '../support/storage/storage.ts'
 import {
   bytesType,
   checksum,
@@ -27,8 +27,8 @@ import {
   tusClient,
   uploadWithTusClient,
   partialFiles,
-} from '../support/tus.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/http/tus.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(64 * 1024 * 1024) } })
 const { prisma } = server.services.database

@@ -7,9 +7,16 @@ import { newId } from '../../infra/ids.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
 import { createSweep, type SweepLog } from '../../services/storage/sweep.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
-import { ageQuarantine, download, silentLog, storedKeys, sweepStore, uploadFile } from '../support/storage.ts'
-import { newDatabase, openServices, storeKinds } from '../support/store-servers.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import {
+  ageQuarantine,
+  download,
+  silentLog,
+  storedKeys,
+  sweepStore,
+  uploadFile,
+} from '../support/storage/storage.ts'
+import { newDatabase, openServices, storeKinds } from '../support/server/store-servers.ts'
 
 /** A time when all blobs are old enough to be examined. */
 const before = new Date(Date.now() + 3_600_000)

@@ -12,11 +12,11 @@ import { FileStore } from '@tus/file-store'
 import { Server } from '@tus/server'
 import t, { type Test } from 'tap'
 import * as tus from 'tus-js-client'
-import { cuttingProxy } from '../support/cutting-proxy.ts'
-import { startServer } from '../support/server.ts'
-import { download } from '../support/storage.ts'
-import { bytesType, encodeMetadata, tusClient } from '../support/tus.ts'
-import { waitUntil } from '../support/wait.ts'
+import { cuttingProxy } from '../support/http/cutting-proxy.ts'
+import { startServer } from '../support/server/server.ts'
+import { download } from '../support/storage/storage.ts'
+import { bytesType, encodeMetadata, tusClient } from '../support/http/tus.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const maxBytes = 64 * 1024 * 1024
 const hours = 24

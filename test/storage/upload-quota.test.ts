@@ -8,8 +8,8 @@ import t, { type Test } from 'tap'
 import { deleteBatch } from '../../infra/jobs/retention.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { unreservedBytes } from '../../services/storage/reservations.ts'
-import type { Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
+import type { Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import {
   assertNothingLeft,
   openConnection,
@@ -18,9 +18,9 @@ import {
   uploadForm,
   uploadHead,
   type RawConnection,
-} from '../support/storage.ts'
-import { tusClient } from '../support/tus.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/storage/storage.ts'
+import { tusClient } from '../support/http/tus.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const MB = 1_000_000
 const quota = 5 * MB

@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { acquireUploadLease } from '../../services/storage/uploads/lease.ts'
-import { startServer } from '../support/server.ts'
-import { tusClient } from '../support/tus.ts'
+import { startServer } from '../support/server/server.ts'
+import { tusClient } from '../support/http/tus.ts'
 
 t.test('eight requests wait for an upload, and take turns after the release', async (t) => {
   const server = await startServer(t)

@@ -6,11 +6,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { createMember } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { createTestDatabase } from '../support/database.ts'
-import { bootstrapKey, spawnServer } from '../support/process.ts'
-import { startServer, type Person, type TestServer } from '../support/server.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { createTestDatabase } from '../support/database/database.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 import {
   download,
   fileCount,
@@ -21,8 +21,8 @@ import {
   upload,
   uploadFile,
   uploadHead,
-} from '../support/storage.ts'
-import { waitUntil } from '../support/wait.ts'
+} from '../support/storage/storage.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const digest = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex')
 const inAnHour = (): string => new Date(Date.now() + 3_600_000).toISOString()

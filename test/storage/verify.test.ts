@@ -6,10 +6,10 @@ import t, { type Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { verifyStore, type Difference, type VerifyOptions } from '../../services/storage/verify.ts'
-import { inheritedEnvironment } from '../support/process.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { uploadFile } from '../support/storage.ts'
-import { newDatabase, openServices, storeKinds } from '../support/store-servers.ts'
+import { inheritedEnvironment } from '../support/server/process.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
+import { uploadFile } from '../support/storage/storage.ts'
+import { newDatabase, openServices, storeKinds } from '../support/server/store-servers.ts'
 
 async function verify({ services }: TestServer, options: VerifyOptions = {}) {
   const found: Difference[] = []

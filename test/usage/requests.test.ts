@@ -2,13 +2,13 @@
 import { connect } from 'node:net'
 import t from 'tap'
 import { newId, newIdAt } from '../../infra/ids.ts'
-import { runRetention } from '../support/retention.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { surplusRequestTasks, usageRetentionTasks } from '../../services/usage/usage.ts'
 import { RequestRecorder, type EndedRequest } from '../../services/usage/recorder.ts'
-import { createClient } from '../support/client.ts'
-import { createApiKey, createApiRequest } from '../support/db-fixtures.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { createApiKey, createApiRequest } from '../support/database/db-fixtures.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const { database, requestRecorder } = server.services

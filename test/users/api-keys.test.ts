@@ -1,9 +1,9 @@
 // API keys: which keys are rejected, and that a change of a key applies on every server.
 import { hash } from 'node:crypto'
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { isWellFormed, newSecret } from '../../infra/encryption/api-key-format.ts'
 
 t.test('the format of a key', async (t) => {

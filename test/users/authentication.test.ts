@@ -2,8 +2,8 @@
 // request.
 import t from 'tap'
 import type { ApiError } from '../../infra/errors.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 t.test('refreshing a principal', async (t) => {
   const first = await startServer(t)

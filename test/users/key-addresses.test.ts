@@ -1,8 +1,8 @@
 // Changing an API key, and the IP addresses that it can be used from.
 import t from 'tap'
-import { createClient, type Client } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { Networks } from '../../services/users/networks.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })

@@ -1,8 +1,8 @@
 // The lineage of API keys: a key makes no key that may do more or outlives it, its revocation can reach all
 // keys made with it, and a key that is limited to some projects reaches only these projects and its own keys.
 import t from 'tap'
-import { createClient, type Client } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString()

@@ -3,8 +3,8 @@
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { countTasks } from '../../services/deletion/retention-tasks.ts'
-import { runRetention } from '../support/retention.ts'
-import { startServer, type Person } from '../support/server.ts'
+import { runRetention } from '../support/database/retention.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 
 const settings = statement<{ places: number }>("SELECT current_setting('max_connections')::int AS places")
 const setUsed = statement(`

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { acquaint, createMember } from '../support/db-fixtures.ts'
-import { runRetention } from '../support/retention.ts'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { acquaint, createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 
 t.test('users, as an admin manages them', async (t) => {
   const server = await startServer(t)

@@ -3,9 +3,9 @@
 import { createServer } from 'node:net'
 import t from 'tap'
 import { createWebhookClient } from '../../services/webhooks/http-client.ts'
-import { openReceiver, type ReceiverBehavior } from '../support/receiver.ts'
-import { openListenerTrap } from '../support/listener-trap.ts'
-import { waitUntil } from '../support/wait.ts'
+import { openReceiver, type ReceiverBehavior } from '../support/http/receiver.ts'
+import { openListenerTrap } from '../support/database/listener-trap.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
   deliveryNow,
@@ -15,7 +15,7 @@ import {
   startWorkingServer,
   triedOnce,
   whenDelivery,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const timeout = 1_500
 const server = await startWorkingServer(t, {

@@ -2,9 +2,9 @@
 // deletion.
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import type { Reply } from '../support/client.ts'
-import { startServer, type Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Reply } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
   deliveryNow,
@@ -15,7 +15,7 @@ import {
   triedOnce,
   whenDelivery,
   type Endpoint,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t)
 const {

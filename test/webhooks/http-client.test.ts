@@ -17,8 +17,8 @@ import {
   type WebhookRequestErrorReason,
 } from '../../services/webhooks/http-client.ts'
 import type { Lookup } from '../../services/webhooks/dns.ts'
-import { countSockets, openListenerTrap } from '../support/listener-trap.ts'
-import { waitUntil } from '../support/wait.ts'
+import { countSockets, openListenerTrap } from '../support/database/listener-trap.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 const loopback = ['127.0.0.0/8', '::1/128']
 /** A self-signed test certificate for hooks.example.com and 127.0.0.1, valid from 2025 to 2125. */

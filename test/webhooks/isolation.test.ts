@@ -4,14 +4,14 @@
 import t, { type Test } from 'tap'
 import { deliveryQueue } from '../../services/webhooks/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   jobMisfits,
   makeEndpoint,
   startWorkingServer,
   type Endpoint,
   type WorkingServer,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const concurrency = 20
 const quiet = { event_types: ['profile.updated'] }

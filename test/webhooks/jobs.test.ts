@@ -1,8 +1,8 @@
 // The job of a delivery, which the statement of its event adds, is as one that the queue adds.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import { createWebhookEndpoint } from '../support/db-fixtures.ts'
-import { startServer } from '../support/server.ts'
+import { createWebhookEndpoint } from '../support/database/db-fixtures.ts'
+import { startServer } from '../support/server/server.ts'
 
 // Leaves out the ids and times, which differ between any two jobs.
 const jobs = statement<{ job: Record<string, unknown> }>(`

@@ -2,15 +2,15 @@
 // and that the creating API key could read. A key with fewer permissions cannot read what an endpoint
 // received.
 import t, { type Test } from 'tap'
-import type { Role } from '../support/team.ts'
+import type { Role } from '../support/server/team.ts'
 import { allScopes } from '../../services/users/scopes.ts'
-import { createMember } from '../support/db-fixtures.ts'
-import { createClient } from '../support/client.ts'
-import { catalogFor } from '../support/db-fixtures-payments.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
+import { catalogFor } from '../support/database/db-fixtures-payments.ts'
 import { statement } from '../../infra/database/statements.ts'
-import type { Person } from '../support/server.ts'
-import { typedClient } from '../support/typed-client.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Person } from '../support/server/server.ts'
+import { typedClient } from '../support/http/typed-client.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
   jobMisfits,
@@ -20,7 +20,7 @@ import {
   triedOnce,
   whenDelivery,
   type Endpoint,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t, { sends: false })
 const {

@@ -2,9 +2,9 @@
 // never twice for one request.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import type { Reply } from '../support/client.ts'
-import type { Person } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
+import type { Reply } from '../support/http/client.ts'
+import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   deliveryNow,
   jobMisfits,
@@ -13,7 +13,7 @@ import {
   startWorkingServer,
   triedOnce,
   whenDelivery,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t)
 const {

@@ -3,8 +3,8 @@
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { unavailable } from '../../infra/errors.ts'
-import { spawnWorker } from '../support/process.ts'
-import { waitUntil } from '../support/wait.ts'
+import { spawnWorker } from '../support/server/process.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   deliveryNow,
   jobMisfits,
@@ -12,7 +12,7 @@ import {
   sendTest,
   startWorkingServer,
   whenDelivery,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t, { sends: false, env: { SHUTDOWN_TIMEOUT: '1' } })
 const {

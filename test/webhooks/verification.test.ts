@@ -2,8 +2,8 @@
 // valid at that moment, and the body is the event.
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import { verifies } from '../support/receiver.ts'
-import { waitUntil } from '../support/wait.ts'
+import { verifies } from '../support/http/receiver.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
   jobMisfits,
@@ -11,7 +11,7 @@ import {
   sendTest,
   startWorkingServer,
   whenDelivery,
-} from '../support/working-server.ts'
+} from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t)
 const {

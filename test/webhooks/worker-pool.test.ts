@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createSlowEndpoints } from '../../services/webhooks/slow-endpoints.ts'
 import { WorkerPool, type RunningJob } from '../../services/webhooks/worker-pool.ts'
-import { waitUntil } from '../support/wait.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 type Fetch = (count: number) => string[] | Promise<string[]>
 

@@ -2,11 +2,11 @@
 // sends some.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
-import { openReceiver } from '../support/receiver.ts'
-import { spawnWorker } from '../support/process.ts'
-import { startServer } from '../support/server.ts'
-import { waitUntil } from '../support/wait.ts'
-import { jobMisfits, startWorkingServer } from '../support/working-server.ts'
+import { openReceiver } from '../support/http/receiver.ts'
+import { spawnWorker } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import { jobMisfits, startWorkingServer } from '../support/server/working-server.ts'
 
 t.test('two servers and a worker share the deliveries, and none is sent twice', async (t) => {
   const env = { WEBHOOK_CONCURRENCY: '5' }

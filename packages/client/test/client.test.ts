@@ -7,9 +7,9 @@ import {
   TimeoutError,
   ValidationError,
 } from '../../../generated/client/index.js'
-import { startServer } from '../../../test/support/server.ts'
-import { instantClock, apiErrorOf, typedClient } from '../../../test/support/typed-client.ts'
-import { waitUntil } from '../../../test/support/wait.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+import { instantClock, apiErrorOf, typedClient } from '../../../test/support/http/typed-client.ts'
+import { waitUntil } from '../../../test/support/server/wait.ts'
 
 const server = await startServer(t)
 const person = await server.person()

@@ -7,9 +7,9 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
 import { fileFrom, toFile, type Progress, type Uploadable } from '../../../generated/client/index.js'
-import { startServer } from '../../../test/support/server.ts'
-import { assertNothingLeft } from '../../../test/support/storage.ts'
-import { instantClock, typedClient } from '../../../test/support/typed-client.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+import { assertNothingLeft } from '../../../test/support/storage/storage.ts'
+import { instantClock, typedClient } from '../../../test/support/http/typed-client.ts'
 
 const server = await startServer(t)
 const { key } = await server.person()

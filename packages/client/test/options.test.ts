@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import * as client from '../../../generated/client/index.js'
-import { startServer } from '../../../test/support/server.ts'
-import { instantClock } from '../../../test/support/typed-client.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+import { instantClock } from '../../../test/support/http/typed-client.ts'
 
 const { createPlatformClient, PlatformError } = client
 const server = await startServer(t)

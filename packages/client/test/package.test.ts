@@ -12,9 +12,9 @@ import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { clientPackage } from '../../../services/docs/client-package.ts'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { node20, skipWithoutNode20 } from '../../../test/support/node20.ts'
-import { startWorkingServer } from '../../../test/support/working-server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { node20, skipWithoutNode20 } from '../../../test/support/server/node20.ts'
+import { startWorkingServer } from '../../../test/support/server/working-server.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const run = promisify(execFile)
@@ -74,7 +74,7 @@ const strict: ts.CompilerOptions = {
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
 }
-await cp(join(root, 'test/support/client-consumer'), folder, { recursive: true })
+await cp(join(root, 'test/support/http/client-consumer'), folder, { recursive: true })
 await writeFile(join(folder, 'report.bin'), new Uint8Array(3_000_000))
 
 /** Compiles files of the project; returns the errors. */

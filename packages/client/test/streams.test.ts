@@ -1,10 +1,10 @@
 // Lists and event streams of the TypeScript client: paging, disconnects, resuming and closing.
 import t from 'tap'
 import { ConnectionError, createPlatformClient, type StreamEvent } from '../../../generated/client/index.js'
-import { createDatabaseProxy } from '../../../test/support/database-proxy.ts'
-import { waitUntilIdle, startChatFixture } from '../../../test/support/chat.ts'
-import { instantClock, typedClient } from '../../../test/support/typed-client.ts'
-import { waitUntil } from '../../../test/support/wait.ts'
+import { createDatabaseProxy } from '../../../test/support/database/database-proxy.ts'
+import { waitUntilIdle, startChatFixture } from '../../../test/support/ai/chat.ts'
+import { instantClock, typedClient } from '../../../test/support/http/typed-client.ts'
+import { waitUntil } from '../../../test/support/server/wait.ts'
 
 const stage = await startChatFixture(t)
 const { server, modelServer, person } = stage

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { Progress } from '../../../generated/client/index.js'
-import { cuttingProxy } from '../../../test/support/cutting-proxy.ts'
-import { startServer } from '../../../test/support/server.ts'
-import { assertNothingLeft } from '../../../test/support/storage.ts'
-import { typedClient, instantClock, apiErrorOf } from '../../../test/support/typed-client.ts'
+import { cuttingProxy } from '../../../test/support/http/cutting-proxy.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+import { assertNothingLeft } from '../../../test/support/storage/storage.ts'
+import { typedClient, instantClock, apiErrorOf } from '../../../test/support/http/typed-client.ts'
 
 const server = await startServer(t)
 const person = await server.person()

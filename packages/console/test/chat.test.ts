@@ -2,18 +2,18 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { startChatFixture } from '../../../test/support/chat.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { startChatFixture } from '../../../test/support/ai/chat.ts'
 import {
   assertAccessible,
   openConsole,
   type Opened,
   type OpenOptions,
-} from '../../../test/support/console-browser.ts'
-import { startDocumentWorker } from '../../../test/support/document-worker.ts'
-import { openStream } from '../../../test/support/event-stream.ts'
-import type { Person } from '../../../test/support/server.ts'
-import { waitUntil } from '../../../test/support/wait.ts'
+} from '../../../test/support/browser/console-browser.ts'
+import { startDocumentWorker } from '../../../test/support/ai/document-worker.ts'
+import { openStream } from '../../../test/support/http/event-stream.ts'
+import type { Person } from '../../../test/support/server/server.ts'
+import { waitUntil } from '../../../test/support/server/wait.ts'
 
 const vault = 'The vault opens at nine.'
 const slow = { pieces: Array.from({ length: 3_000 }, (_, i) => `word${i} `), piecesPerSecond: 20 }

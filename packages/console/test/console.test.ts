@@ -5,16 +5,16 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import model from '../../../generated/console/model.json' with { type: 'json' }
-import { createApiKey } from '../../../test/support/db-fixtures.ts'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
+import { createApiKey } from '../../../test/support/database/db-fixtures.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
 import {
   assertAccessible,
   openConsole,
   type Opened,
   type OpenOptions,
-} from '../../../test/support/console-browser.ts'
-import { newEmail, password, setPassword } from '../../../test/support/operation-fixtures-auth.ts'
-import { startServer } from '../../../test/support/server.ts'
+} from '../../../test/support/browser/console-browser.ts'
+import { newEmail, password, setPassword } from '../../../test/support/operations/operation-fixtures-auth.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 
 const maxBytes = 64_000
 

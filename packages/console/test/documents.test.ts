@@ -1,10 +1,10 @@
 // The console's list of documents: files are added by choice or drop, and their indexing is watched.
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
-import { randomImage } from '../../../test/support/db-fixtures.ts'
-import { startDocumentWorker } from '../../../test/support/document-worker.ts'
-import { startServer } from '../../../test/support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { randomImage } from '../../../test/support/database/db-fixtures.ts'
+import { startDocumentWorker } from '../../../test/support/ai/document-worker.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)

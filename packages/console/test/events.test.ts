@@ -1,13 +1,13 @@
 // The console's pages of events and webhooks.
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
 import {
   deliveryNow,
   makeEndpoint,
   startWorkingServer,
   triedOnce,
-} from '../../../test/support/working-server.ts'
+} from '../../../test/support/server/working-server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startWorkingServer(t)

@@ -3,12 +3,12 @@ import { createHash, randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
-import { randomImage } from '../../../test/support/db-fixtures.ts'
-import { pdf } from '../../../test/support/documents.ts'
-import { startServer } from '../../../test/support/server.ts'
-import { waitUntil } from '../../../test/support/wait.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { randomImage } from '../../../test/support/database/db-fixtures.ts'
+import { pdf } from '../../../test/support/ai/documents.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+import { waitUntil } from '../../../test/support/server/wait.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)

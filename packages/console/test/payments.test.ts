@@ -1,10 +1,15 @@
 // The console's pages of payments: an order is made, paid, refunded; a subscription has a time line.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { cards, createCatalog, createCheckout, payWithCard } from '../../../test/support/catalog-fixtures.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
-import { startServer } from '../../../test/support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import {
+  cards,
+  createCatalog,
+  createCheckout,
+  payWithCard,
+} from '../../../test/support/operations/catalog-fixtures.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)

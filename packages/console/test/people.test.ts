@@ -1,9 +1,9 @@
 // Members, invitations and keys in the console, as two people use it.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
-import { startServer } from '../../../test/support/server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)

@@ -3,11 +3,11 @@
 // a webhook that fails and is delivered again, and a key that is revoked.
 import type { Page } from 'playwright-core'
 import t from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
-import { cards, createCatalog } from '../../../test/support/catalog-fixtures.ts'
-import { assertAccessible, openConsole } from '../../../test/support/console-browser.ts'
-import { openReceiver } from '../../../test/support/receiver.ts'
-import { startWorkingServer } from '../../../test/support/working-server.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { cards, createCatalog } from '../../../test/support/operations/catalog-fixtures.ts'
+import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { openReceiver } from '../../../test/support/http/receiver.ts'
+import { startWorkingServer } from '../../../test/support/server/working-server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startWorkingServer(t)

@@ -1,13 +1,13 @@
 // The charts of the overview in a browser: their bars and table have the numbers of GET /usage.
 import t, { type Test } from 'tap'
-import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
 import {
   assertAccessible,
   openConsole,
   type Opened,
   type OpenOptions,
-} from '../../../test/support/console-browser.ts'
-import { startServer, type Person } from '../../../test/support/server.ts'
+} from '../../../test/support/browser/console-browser.ts'
+import { startServer, type Person } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)

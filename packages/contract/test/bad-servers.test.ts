@@ -6,8 +6,8 @@ import { readFileSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runContractCommand, startContractCommand } from '../../../test/support/contract-command.ts'
-import { startServer } from '../../../test/support/server.ts'
+import { runContractCommand, startContractCommand } from '../../../test/support/contract/contract-command.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean
 

@@ -6,7 +6,7 @@ import t from 'tap'
 import { lintReport, type LintProblem } from '../lint.ts'
 
 const main = join(import.meta.dirname, '../main.ts')
-const library = join(import.meta.dirname, '../../../test/support/foreign-servers/library.yaml')
+const library = join(import.meta.dirname, '../../../test/support/contract/foreign-servers/library.yaml')
 const lint = (file: string) => spawnSync(process.execPath, [main, file], { encoding: 'utf8' })
 
 t.test('lint lists advice, and fails on errors', async (t) => {

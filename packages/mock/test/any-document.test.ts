@@ -8,7 +8,7 @@ import { createMock } from '../server.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 
 const contractOf = (name: string): Promise<any> =>
-  readOpenapi(join(import.meta.dirname, '../../../test/support/foreign-servers', name))
+  readOpenapi(join(import.meta.dirname, '../../../test/support/contract/foreign-servers', name))
 
 /** An object in the query, and more text than a URL may have. */
 const secrets = {
@@ -156,7 +156,7 @@ t.test(
   'a value that is no object can be replaced, and errors are the examples of the document',
   async (t) => {
     const document = await readOpenapi(
-      join(import.meta.dirname, '../../../test/support/strangers/tictactoe.yaml'),
+      join(import.meta.dirname, '../../../test/support/contract/strangers/tictactoe.yaml'),
     )
     const mock = await createMock({ document })
     t.teardown(() => mock.close())

@@ -4,10 +4,10 @@ import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { inheritedEnvironment } from '../../../test/support/process.ts'
+import { inheritedEnvironment } from '../../../test/support/server/process.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
-const library = join(root, 'test/support/foreign-servers/library.yaml')
+const library = join(root, 'test/support/contract/foreign-servers/library.yaml')
 const folder = t.testdir()
 
 interface Outcome {

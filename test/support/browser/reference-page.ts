@@ -1,0 +1,76 @@
+// The reference page in a browser that can reach only the server under test.
+import type { Locator, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { launchBrowser } from './browser.ts'
+import { waitUntil } from '../server/wait.ts'
+
+export interface ReferencePage {
+  page: Page
+  /** Method and URL of each request. */
+  requests: string[]
+  /** Errors and warnings of the console, and uncaught errors. */
+  consoleMessages: string[]
+}
+
+export interface ReferenceOptions {
+  viewport?: { width: number; height: number }
+  colorScheme?: 'light' | 'dark'
+}
+
+/** Opens the page and shows the operations of its first section. */
+export async function openReference(
+  t: Test,
+  url: string,
+  options: ReferenceOptions = {},
+): Promise<ReferencePage> {
+  const browser = await launchBrowser(t)
+  const context = await browser.newContext(options)
+  const requests: string[] = []
+  const consoleMessages: string[] = []
+  context.on('request', (request) => {
+    if (!request.url().startsWith('data:')) requests.push(`${request.method()} ${request.url()}`)
+  })
+  await context.route(
+    (to) => to.origin !== url,
+    (route) => route.abort(),
+  )
+  const page = await context.newPage()
+  context.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) consoleMessages.push(message.text())
+  })
+  context.on('weberror', (error) => consoleMessages.push(String(error.error())))
+  // Rendering takes long on a busy machine.
+  page.setDefaultTimeout(90_000)
+  await page.goto(`${url}/docs`)
+  await page.getByRole('heading', { name: 'Platform API' }).waitFor()
+  // The operations of a tag are collapsed by default.
+  const showAll = page.getByRole('button', { name: /Show all Profile and settings endpoints/ })
+  // The page renders a section when it comes near.
+  await waitUntil(async () => {
+    await page.mouse.wheel(0, 400)
+    return await showAll.isVisible()
+  }, 'the first section')
+  await showAll.click()
+  return { page, requests, consoleMessages }
+}
+
+/** The field of the API key, of the page or of its open dialog. */
+export function keyField(page: Page | Locator): Locator {
+  return page.getByPlaceholder('Token').first()
+}
+
+/** Opens the dialog "Test Request" of the first operation. */
+export async function openDialog(page: Page): Promise<Locator> {
+  await page
+    .locator('[id="platform-api/tag/user/GET/user/profile"]')
+    .getByRole('button', { name: 'Test Request' })
+    .click()
+  const dialog = page.locator('.scalar-client--open')
+  await sendButton(dialog).waitFor()
+  return dialog
+}
+
+/** The button that is on the screen: the dialog has one for wide and one for narrow screens. */
+export function sendButton(dialog: Locator): Locator {
+  return dialog.locator('[data-addressbar-action=send]').locator('visible=true')
+}

@@ -1,0 +1,226 @@
+// Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
+// is the sandbox.
+import * as prices from '../../../generated/sql/prices.ts'
+import * as products from '../../../generated/sql/products.ts'
+import type { components } from '../../../generated/types.ts'
+import type { Db } from '../../../infra/database/database.ts'
+import { newIdAt, timeOf } from '../../../infra/ids.ts'
+import { insertCheckout } from '../../../services/payments/checkouts.ts'
+import { paymentsNow } from '../../../services/payments/clock.ts'
+import { findOrder, insertOrder, priceItems, type NewOrder } from '../../../services/payments/orders.ts'
+import { refundOrder } from '../../../services/payments/refunds.ts'
+import {
+  cancelSubscriptionNow,
+  expireCheckout,
+  recordPaymentAttempt,
+  lockOrder,
+  applyPayment,
+  type PaymentNotification,
+} from '../../../services/payments/settle.ts'
+import {
+  insertSubscription,
+  setCancelAtPeriodEnd,
+  setLatestOrder,
+  lockSubscription,
+} from '../../../services/payments/subscriptions.ts'
+import type { TestServer } from '../server/server.ts'
+
+export const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
+
+export const card = { brand: 'Visa', last4: '4242', renews: true }
+
+/** A product with a one-time price of 19.99 EUR and a monthly price of 10.00 EUR. */
+export interface Catalog {
+  product: string
+  price: string
+  monthly: string
+}
+
+const catalogs = new WeakMap<TestServer, Promise<Catalog>>()
+
+/** The catalog of a server, created on first use. */
+export async function catalogFor(server: TestServer): Promise<Catalog> {
+  const found = catalogs.get(server) ?? newCatalog(server)
+  catalogs.set(server, found)
+  return await found
+}
+
+async function newCatalog(server: TestServer): Promise<Catalog> {
+  const product = await insertedProduct(server)
+  return {
+    product,
+    price: await insertedPrice(server, product),
+    monthly: await insertedPrice(server, product, {
+      unit_amount: 1000,
+      recurring: { interval: 'month', interval_count: 1 },
+    }),
+  }
+}
+
+export async function insertedProduct(
+  { services: { database } }: TestServer,
+  { name = 'Team plan' } = {},
+): Promise<string> {
+  const id = newIdAt('prod', await paymentsNow(database))
+  const fields = { name, description: 'Ten seats', active: true, metadata: {} }
+  await products.insert(database, { id, ...fields, created_at: timeOf(id) })
+  return id
+}
+
+type PriceFields = Partial<components['schemas']['PriceCreate']>
+
+export async function insertedPrice(
+  { services: { database } }: TestServer,
+  product: string,
+  fields: PriceFields = {},
+): Promise<string> {
+  const id = newIdAt('prc', await paymentsNow(database))
+  const defaults = { unit_amount: 1999, currency: 'eur', recurring: null, metadata: {} }
+  const price = { id, product_id: product, ...defaults, ...fields, created_at: timeOf(id) }
+  await prices.insert(database, price)
+  return id
+}
+
+export interface OrderFixture {
+  projectId?: string | null
+  quantity?: number
+}
+
+const metadata = { note: 'Theirs' }
+
+/** Inserts an order of the user, in no project by default. @returns its id. */
+export async function insertedOrder(
+  server: TestServer,
+  ownerId: string,
+  { projectId = null, quantity = 1, status = 'pending' }: OrderFixture & { status?: 'pending' | 'paid' } = {},
+): Promise<string> {
+  const { price } = await catalogFor(server)
+  return await server.services.database.transaction(async (tx) => {
+    const { id } = await newOrder(tx, { price, quantity }, { projectId, ownerId })
+    if (status === 'paid') await pay(server, tx, id)
+    return id
+  })
+}
+
+async function newOrder(
+  tx: Db,
+  { price, quantity, recurring }: { price: string; quantity: number; recurring?: boolean },
+  fields: NewOrder,
+) {
+  return await insertOrder(tx, await priceItems(tx, [{ price_id: price, quantity }], { recurring }), {
+    metadata,
+    ...fields,
+  })
+}
+
+const notification = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
+  gateway: 'sandbox',
+  reference: null,
+  checkoutId,
+  card,
+  at: await paymentsNow(tx),
+})
+
+/** Pays an order, by a session or directly. */
+async function pay(
+  { services }: TestServer,
+  tx: Db,
+  orderId: string,
+  checkoutId: string | null = null,
+): Promise<void> {
+  await applyPayment(tx, services, await lockOrder(tx, orderId), await notification(tx, checkoutId), card)
+}
+
+/** Refunds a part of a paid order, one cent by default. @returns the id of the refund. */
+export async function insertedRefund(
+  { services }: TestServer,
+  orderId: string,
+  { amount = 1 } = {},
+): Promise<string> {
+  return (
+    await services.database.transaction((tx) =>
+      refundOrder(tx, services, orderId, { amount, reason: 'Theirs', metadata }),
+    )
+  ).id
+}
+
+/** Inserts a session of an order with this status. @returns its id. */
+export async function insertedCheckout(
+  server: TestServer,
+  orderId: string,
+  status: 'open' | 'complete' | 'expired' = 'open',
+): Promise<string> {
+  const { services, url } = server
+  return await services.database.transaction(async (tx) => {
+    const now = await paymentsNow(tx)
+    const order = await findOrder(tx, orderId, { lock: true })
+    const { id } = await insertCheckout(tx, {
+      order,
+      ownsOrder: false,
+      gateway: 'sandbox',
+      publicUrl: url,
+      successUrl: pages.success_url,
+      cancelUrl: pages.cancel_url,
+      seconds: 86_400,
+      metadata,
+      now,
+    })
+    if (status === 'complete') await pay(server, tx, orderId, id)
+    if (status === 'expired') await expireCheckout(tx, services, await lockOrder(tx, orderId), id, now)
+    return id
+  })
+}
+
+/** Inserts a payment of a session that waits for confirmation. @returns its id. */
+export async function insertedConfirmation(
+  { services: { database } }: TestServer,
+  orderId: string,
+  checkoutId: string,
+): Promise<string> {
+  return await database.transaction(
+    async (tx) =>
+      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await notification(tx, checkoutId), {
+        status: 'requires_confirmation',
+      }))!,
+  )
+}
+
+/**
+ * Inserts a subscription of the user with its first order, which is paid unless the status is `incomplete`. A
+ * subscription with status `ending` is canceled at period end. @returns its id.
+ */
+export async function insertedSubscription(
+  server: TestServer,
+  ownerId: string,
+  {
+    projectId = null,
+    quantity = 1,
+    status = 'active',
+  }: OrderFixture & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
+): Promise<string> {
+  const { services } = server
+  const { monthly } = await catalogFor(server)
+  return await services.database.transaction(async (tx) => {
+    const now = await paymentsNow(tx)
+    const id = await insertSubscription(tx, {
+      projectId,
+      ownerId,
+      priceId: monthly,
+      quantity,
+      gateway: 'sandbox',
+      metadata,
+      now,
+    })
+    const order = await newOrder(
+      tx,
+      { price: monthly, quantity, recurring: true },
+      { projectId, ownerId, subscription: { id, period: 1 } },
+    )
+    await setLatestOrder(tx, id, order.id)
+    if (status !== 'incomplete') await pay(server, tx, order.id)
+    if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
+    if (status === 'canceled')
+      await cancelSubscriptionNow(tx, services, (await lockSubscription(tx, id))!, now)
+    return id
+  })
+}

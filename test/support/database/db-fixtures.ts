@@ -1,0 +1,524 @@
+// Creates database rows for tests with the functions of the services.
+import { hash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
+import sharp from 'sharp'
+import * as customRoles from '../../../generated/sql/custom_roles.ts'
+import type { components } from '../../../generated/types.ts'
+import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
+import { insertKnowledgeBase } from '../../../services/ai/knowledge/knowledge-bases.ts'
+import { insertSession, type NewSession } from '../../../services/ai/chat/sessions.ts'
+import { countTokens } from '../../../services/ai/chat/token-estimate.ts'
+import { numberEvents } from '../../../services/events/log.ts'
+import type { Prisma } from '../../../generated/prisma/client.js'
+import { newId, newRequestId, timeOf } from '../../../infra/ids.ts'
+import { insertMember } from '../../../services/projects/members.ts'
+import { insertProjectWithOwner, type Role } from '../../../services/projects/projects.ts'
+import { renderAvatar, replaceAvatar } from '../../../services/storage/avatars.ts'
+import { insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
+import { insertLink } from '../../../services/storage/links.ts'
+import { insertUser, toProfile } from '../../../services/users/users.ts'
+import { insertApiKey, type NewApiKey } from '../../../services/users/api-keys.ts'
+import { defaultScopes } from '../../../services/users/scopes.ts'
+import { encryptSecret } from '../../../services/webhooks/secrets.ts'
+import { newWebhookSecret } from '../../../services/webhooks/signature.ts'
+import type { Person, TestServer } from '../server/server.ts'
+
+interface ProjectContext {
+  server: TestServer
+  caller: Person
+  role: 'none' | Role
+}
+
+/** A project of the server's admin in which the caller has the given role. */
+export async function createProject(
+  { server, caller, role }: ProjectContext,
+  status: 'active' | 'archived' | 'deleted' = 'active',
+): Promise<string> {
+  const { database } = server.services
+  const { id } = await insertProjectWithOwner(database, server.admin.id, { name: 'Theirs' })
+  if (role !== 'none' && caller.id !== server.admin.id) await createMember(server, id, caller.id, role)
+  const at = new Date()
+  if (status !== 'active')
+    await database.prisma.project.update({
+      where: { id },
+      data: { status, ...(status === 'archived' ? { archivedAt: at } : { deletedAt: at }) },
+    })
+  return id
+}
+
+/** In an active project, in an archived project, or in no project (`own`). */
+export type Placement = 'active' | 'archived' | 'own'
+
+/** Creates the project for this placement, with the caller's role in it. undefined for `own`. */
+export async function projectFor(place: ProjectContext, where: Placement): Promise<string | undefined> {
+  return where === 'own' ? undefined : await createProject(place, where)
+}
+
+export async function createMember(
+  server: TestServer,
+  projectId: string,
+  userId: string,
+  role: Role,
+): Promise<string> {
+  return (
+    await insertMember(
+      server.services.database,
+      { id: projectId },
+      { userId, role, createdById: server.admin.id },
+      server.url,
+    )
+  ).id
+}
+
+/** Makes users members of a common project, so that each may add the others to projects by id. */
+export async function acquaint(server: TestServer, ...users: Array<{ id: string }>): Promise<void> {
+  const project = await insertProjectWithOwner(server.services.database, server.admin.id, { name: 'Common' })
+  for (const { id } of users) if (id !== server.admin.id) await createMember(server, project.id, id, 'viewer')
+}
+
+/** The caller's membership in the project; without a role, that of the project's owner. */
+export async function callerMemberId(
+  { server, caller, role }: ProjectContext,
+  projectId: string,
+): Promise<string> {
+  const userId = role === 'none' ? server.admin.id : caller.id
+  return (
+    await server.services.database.prisma.member.findUniqueOrThrow({
+      where: { projectId_userId: { projectId, userId } },
+    })
+  ).id
+}
+
+/** A custom role of the organization. @returns its id. */
+export async function createCustomRole(
+  { admin, services: { database } }: TestServer,
+  organizationId: string,
+  fields: Partial<components['schemas']['CustomRoleCreate']> = {},
+): Promise<string> {
+  const id = newId('rol')
+  const name = `Role ${randomBytes(6).toString('hex')}`
+  const permissions = { projects: 'read', storage: 'write', ai: 'none', payments: 'none' } as const
+  const place = { organization_id: organizationId, created_by: admin.id, created_at: timeOf(id) }
+  await customRoles.insert(database, { id, name, description: null, permissions, ...fields, ...place })
+  return id
+}
+
+/** A user without an API key. */
+export async function createUser(server: TestServer): Promise<string> {
+  const user = await server.services.database.transaction((tx) =>
+    insertUser(tx, {
+      email: `${randomBytes(8).toString('hex')}@example.com`,
+      emailVerified: true,
+      name: 'Someone',
+      role: 'user',
+    }),
+  )
+  return user.id
+}
+
+/** An API key of the user. `secret` authenticates requests. */
+export async function createApiKey(
+  server: TestServer,
+  userId: string,
+  {
+    scopes = defaultScopes('user'),
+    expiresAt = null,
+    projectIds = null,
+    allowedAddresses = null,
+    revoked = false,
+  }: Partial<NewApiKey> & { revoked?: boolean } = {},
+): Promise<{ id: string; secret: string }> {
+  const { database } = server.services
+  const { id, key } = await insertApiKey(database, 'test', {
+    userId,
+    name: 'spare',
+    scopes,
+    projectIds,
+    allowedAddresses,
+    expiresAt,
+  })
+  if (revoked) await database.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } })
+  return { id, secret: key }
+}
+
+export async function createApiRequest(
+  server: TestServer,
+  userId: string,
+  { id = newId('arq'), ...fields }: Partial<Prisma.ApiRequestUncheckedCreateInput> = {},
+): Promise<string> {
+  await server.services.database.prisma.apiRequest.create({
+    data: {
+      id,
+      userId,
+      keyId: newId('key'),
+      operation: 'listProjects',
+      method: 'GET',
+      status: 200,
+      durationMs: 3,
+      requestId: newRequestId(),
+      createdAt: timeOf(id),
+      ...fields,
+    },
+  })
+  return id
+}
+
+let auditSequence = 1_000_000_000
+
+/** An entry of the audit log outside of its chain. */
+export async function createAuditEntry(
+  server: TestServer,
+  userId: string,
+  fields: Partial<Prisma.AuditEntryUncheckedCreateInput> = {},
+): Promise<string> {
+  const id = newId('aud')
+  await server.services.database.prisma.auditEntry.create({
+    data: {
+      sequence: auditSequence++,
+      id,
+      userId,
+      credentialId: newId('key'),
+      operation: 'updateProject',
+      method: 'PUT',
+      status: 200,
+      ip: '192.0.2.1',
+      requestId: newRequestId(),
+      signature: '',
+      createdAt: timeOf(id),
+      ...fields,
+    },
+  })
+  return id
+}
+
+export async function createInvitation(
+  server: TestServer,
+  projectId: string,
+  email: string,
+  status: 'pending' | 'revoked' = 'pending',
+): Promise<string> {
+  const id = newId('inv')
+  const createdAt = timeOf(id)
+  await server.services.database.prisma.invitation.create({
+    data: {
+      id,
+      projectId,
+      email: email.toLowerCase(),
+      role: 'viewer',
+      status,
+      createdById: server.admin.id,
+      createdAt,
+      expiresAt: new Date(createdAt.getTime() + 86_400_000),
+    },
+  })
+  return id
+}
+
+/** An event of the user. Reading it needs the scope `user:read`. */
+export async function createEvent(
+  { url, services: { database, events } }: TestServer,
+  userId: string,
+): Promise<string> {
+  return await database.transaction(async (tx) => {
+    const profile = toProfile(await tx.prisma.user.findUniqueOrThrow({ where: { id: userId } }), url)
+    return (await events.emit(tx, 'profile.updated', profile, { userId })).id
+  })
+}
+
+/** Removes the first two events from the log. */
+export async function removeFirstEvents({ services: { database } }: TestServer): Promise<void> {
+  await database.prisma.eventLog.updateMany({
+    where: { removedThrough: { lt: 2 } },
+    data: { removedThrough: 2 },
+  })
+}
+
+/** Webhook endpoints of the user for project events. Only a key with `projects:read` can see them. */
+export async function createWebhookEndpoints(
+  server: TestServer,
+  userId: string,
+  count: number,
+  { enabled = true } = {},
+): Promise<string[]> {
+  const ids = Array.from({ length: count }, () => newId('whe'))
+  await server.services.database.prisma.webhookEndpoint.createMany({
+    data: ids.map((id) => ({
+      id,
+      userId,
+      url: `https://example.com/${id}`,
+      eventTypes: ['project.created'],
+      scopes: ['projects:read'],
+      projectIds: [],
+      enabled,
+      secret: encryptSecret(server.services.cipher, id, newWebhookSecret()),
+      createdAt: timeOf(id),
+    })),
+  })
+  return ids
+}
+
+export async function createWebhookEndpoint(
+  server: TestServer,
+  userId: string,
+  options: { enabled?: boolean } = {},
+): Promise<string> {
+  return (await createWebhookEndpoints(server, userId, 1, options))[0]
+}
+
+/** A delivery to an endpoint of the user. A delivery that is not pending has one attempt. */
+export async function createDelivery(
+  server: TestServer,
+  userId: string,
+  {
+    status = 'failed',
+    endpointId,
+  }: { status?: 'pending' | 'succeeded' | 'failed'; endpointId?: string } = {},
+): Promise<string> {
+  const { database } = server.services
+  const id = newId('whd')
+  const at = timeOf(id)
+  const tried = status !== 'pending'
+  const answer =
+    status === 'succeeded'
+      ? { response_status: 204, error: null }
+      : { response_status: 500, error: 'The endpoint answered 500.' }
+  await database.prisma.webhookDelivery.create({
+    data: {
+      id,
+      endpointId: endpointId ?? (await createWebhookEndpoint(server, userId)),
+      eventId: await createEvent(server, userId),
+      status,
+      createdAt: at,
+      nextAttemptAt: tried ? null : at,
+      ...(tried && {
+        attempts: [{ started_at: at.toISOString(), duration_ms: 7, response_body: '', ...answer }],
+        request: { url: 'https://example.com/', headers: { 'webhook-id': 'evt_x' } },
+      }),
+    },
+  })
+  // Every event that was sent has a sequence number.
+  await numberEvents(database)
+  return id
+}
+
+/** A small PNG with random pixels. */
+export async function randomImage(): Promise<Buffer> {
+  return await sharp(randomBytes(16 * 16 * 3), { raw: { width: 16, height: 16, channels: 3 } })
+    .png()
+    .toBuffer()
+}
+
+export async function createAvatar(
+  { url, services: { storage, database } }: TestServer,
+  userId: string,
+): Promise<string> {
+  const rendered = await renderAvatar(storage, userId, {
+    declaredType: null,
+    content: Readable.from([await randomImage()]),
+  })
+  return (
+    await storage.storeBlobs(rendered.files, () =>
+      database.transaction((tx) => replaceAvatar(tx, userId, rendered, url)),
+    )
+  ).id
+}
+
+/** A file of the user with its content in the store. Default: without a project. */
+export async function createFile(
+  { services: { storage, database } }: TestServer,
+  ownerId: string,
+  {
+    content = `Theirs, ${randomBytes(6).toString('hex')}`,
+    ...fields
+  }: Partial<NewFile> & { content?: string } = {},
+): Promise<string> {
+  const arrived = await storage.tempFiles.receive(
+    { declaredType: null, content: Readable.from([Buffer.from(content)]) },
+    { maxBytes: Infinity },
+  )
+  const { bytes, sha256, contentType } = arrived
+  const id = newFileId()
+  await storage.storeBlob(id, arrived, () =>
+    insertFile(database, id, {
+      ownerId,
+      projectId: null,
+      name: 'Theirs.txt',
+      contentType,
+      declaredContentType: null,
+      bytes,
+      sha256,
+      ...fields,
+    }),
+  )
+  await arrived.discard()
+  return id
+}
+
+/** A link to the file. `token` is the secret in its URL. */
+export async function createFileLink(
+  { services: { database } }: TestServer,
+  fileId: string,
+  createdBy: string,
+  {
+    expiresAt,
+    maxDownloads = null,
+    revoked = false,
+  }: { expiresAt?: Date; maxDownloads?: number | null; revoked?: boolean } = {},
+): Promise<{ id: string; token: string }> {
+  const id = newId('lnk')
+  const createdAt = timeOf(id)
+  const token = randomBytes(32).toString('base64url')
+  await insertLink(
+    database,
+    { id: fileId },
+    {
+      id,
+      token,
+      maxDownloads,
+      createdBy,
+      createdAt,
+      expiresAt: expiresAt ?? new Date(createdAt.getTime() + 86_400_000),
+    },
+  )
+  if (revoked) await database.prisma.fileLink.update({ where: { id }, data: { revokedAt: new Date() } })
+  return { id, token }
+}
+
+/** A resumable upload of the user that has received no bytes. */
+export async function createUpload(
+  { services: { database } }: TestServer,
+  userId: string,
+  {
+    projectId = null,
+    length,
+    expired = false,
+  }: { projectId?: string | null; length: number; expired?: boolean },
+): Promise<string> {
+  const id = newId('upl')
+  const createdAt = timeOf(id)
+  const expiresAt = new Date(createdAt.getTime() + (expired ? -1000 : 86_400_000))
+  const rawMetadata = `filename ${Buffer.from('Theirs.txt').toString('base64')}`
+  await database.prisma.upload.create({
+    data: {
+      id,
+      projectId,
+      userId,
+      workspaceId: projectId ?? userId,
+      name: 'Theirs.txt',
+      rawMetadata,
+      length,
+      createdAt,
+      expiresAt,
+    },
+  })
+  return id
+}
+
+/** A text with a random part. Searches for its words find it. */
+export function randomText(): string {
+  const number = randomBytes(6).toString('hex')
+  return `Theirs is a rule: events are kept for thirty days. It has the number ${number}.`
+}
+
+export async function createKnowledgeBase(
+  { services: { database } }: TestServer,
+  ownerId: string,
+  {
+    projectId,
+    name = 'Theirs',
+    description,
+  }: { projectId?: string; name?: string; description?: string } = {},
+): Promise<string> {
+  return (await insertKnowledgeBase(database, ownerId, { project_id: projectId, name, description })).id
+}
+
+/** A document from text. A ready document is indexed, so searches find it. No parse job is created. */
+export async function createDocument(
+  { services: { database } }: TestServer,
+  knowledgeBaseId: string,
+  {
+    status = 'ready',
+    name = 'Theirs.md',
+    text = randomText(),
+  }: { status?: 'queued' | 'processing' | 'ready' | 'failed'; name?: string; text?: string } = {},
+): Promise<string> {
+  const id = newId('doc')
+  const createdAt = timeOf(id)
+  const tokens = countTokens(text)
+  await database.transaction(async (tx) => {
+    await tx.prisma.document.create({
+      data: {
+        id,
+        knowledgeBaseId,
+        name,
+        contentType: 'text/markdown',
+        sha256: hash('sha256', text),
+        source: text,
+        status,
+        createdAt,
+        updatedAt: createdAt,
+        ...(status === 'failed' && { error: { code: 'damaged', message: 'The document is damaged.' } }),
+        ...(status === 'ready' && {
+          revision: 1,
+          tokens,
+          chunkCount: 1,
+          indexedAt: createdAt,
+          text: { create: { text } },
+        }),
+      },
+    })
+    if (status === 'ready')
+      await replaceChunks(
+        tx,
+        { id, knowledgeBaseId },
+        [{ start: 0, end: text.length, page: null, heading: null, tokens, text }],
+        { language: 'english', embeddings: null },
+      )
+  })
+  return id
+}
+
+/** A session with a title, so that its first message does not generate a title. */
+export async function createSession(
+  { services: { database } }: TestServer,
+  ownerId: string,
+  { projectId = null, title = 'Theirs', ...fields }: Partial<NewSession> = {},
+): Promise<string> {
+  return (await insertSession(database, { ownerId, projectId, title, ...fields })).id
+}
+
+/**
+ * A message of the session. A message in progress has a heartbeat of an hour ago, so its process counts as
+ * dead.
+ */
+export async function createMessage(
+  { services: { database } }: TestServer,
+  sessionId: string,
+  userId: string,
+  {
+    role = 'assistant',
+    status = 'completed',
+  }: { role?: 'user' | 'assistant'; status?: 'in_progress' | 'completed' } = {},
+): Promise<string> {
+  const id = newId('msg')
+  const createdAt = timeOf(id)
+  const ended = status === 'completed'
+  await database.prisma.message.create({
+    data: {
+      id,
+      sessionId,
+      userId,
+      role,
+      status,
+      content: role === 'user' ? 'How long are events kept by Theirs?' : 'Theirs are kept for thirty days.',
+      createdAt,
+      ...(role === 'assistant' && { model: 'extractive-1', finishReason: ended ? 'stop' : null }),
+      ...(!ended && { heartbeatAt: new Date(createdAt.getTime() - 3_600_000) }),
+    },
+  })
+  await database.prisma.session.update({
+    where: { id: sessionId },
+    data: { messageCount: { increment: 1 }, lastMessageAt: createdAt },
+  })
+  return id
+}

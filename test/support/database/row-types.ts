@@ -1,0 +1,36 @@
+// Holds the rows of the statements of prisma/sql against the types that the generator gave them.
+import { readFileSync } from 'node:fs'
+
+/** The TypeScript type of each column, by statement. */
+const rowTypes: Record<string, Record<string, string>> = JSON.parse(
+  readFileSync(new URL('../../../generated/sql/rows.json', import.meta.url), 'utf8'),
+)
+
+/** Throws when a value does not have the type of its column. @param label the statement's `domain/name`. */
+export function requireRowTypes(label: string, rows: unknown[]): void {
+  const types = rowTypes[label]
+  for (const row of rows as Array<Record<string, unknown>>) {
+    // A page past the end has one row, with the total only.
+    if ('total' in row && row['id'] === null) continue
+    for (const [column, type] of Object.entries(types)) {
+      if (!fits(row[column], type))
+        throw new Error(
+          `${label}: the column ${column} has the type ${type}, and the value ${JSON.stringify(row[column])}`,
+        )
+    }
+  }
+}
+
+const primitives = ['string', 'number', 'boolean']
+
+/** Whether the value has the type, as far as the type is one of primitives, literals, arrays and null. */
+function fits(value: unknown, type: string): boolean {
+  if (value === undefined) return false
+  const members = type.split(' | ')
+  if (value === null) return members.includes('null') || members.includes('unknown')
+  if (members.some((member) => member.endsWith('[]'))) return Array.isArray(value)
+  if (members.every((member) => member === 'null' || /^'.*'$/.test(member)))
+    return members.includes(`'${value as string}'`)
+  const named = members.filter((member) => primitives.includes(member))
+  return named.length === 0 || named.includes(typeof value)
+}

@@ -1,0 +1,290 @@
+// Request fixtures of the operations of payments. The gateway is the sandbox.
+import { createHmac, randomBytes, randomInt } from 'node:crypto'
+import type { OperationId } from '../../../generated/operations.ts'
+import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
+import {
+  catalogFor,
+  insertedCheckout,
+  insertedOrder,
+  insertedPrice,
+  insertedProduct,
+  insertedConfirmation,
+  insertedRefund,
+  insertedSubscription,
+  pages,
+} from '../database/db-fixtures-payments.ts'
+import { projectFor, type Placement } from '../database/db-fixtures.ts'
+import { ofNoProject, ofProject, ownAlone, unknownUlid } from './project-filter.ts'
+
+const fresh = () => randomBytes(6).toString('hex')
+const metadata = { ticket: 'OPS-12' }
+
+type Body = () => Record<string, unknown>
+
+const onCatalogue: RequestBuilder = async ({ server }) => {
+  await catalogFor(server)
+  return {}
+}
+const onProduct =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await insertedProduct(server) }, body: body?.() })
+const onPrice =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => ({
+    params: { id: await insertedPrice(server, (await catalogFor(server)).product) },
+    body: body?.(),
+  })
+
+/** The caller's own, so that a project's role decides even then. */
+const onOrder =
+  ({
+    where = 'active',
+    status,
+    body,
+  }: { where?: Placement; status?: 'pending' | 'paid'; body?: Body } = {}): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    return {
+      params: {
+        id: await insertedOrder(context.server, context.caller.id, {
+          projectId: project,
+          status,
+          quantity: 1000,
+        }),
+      },
+      project,
+      body: body?.(),
+    }
+  }
+
+const onRefund =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where, status: 'paid' })(context)
+    return { params: { ...params, refund_id: await insertedRefund(context.server, params!.id) }, project }
+  }
+
+const onCheckout =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where })(context)
+    return { params: { id: await insertedCheckout(context.server, params!.id) }, project }
+  }
+
+const onSubscription =
+  (status: 'active' | 'ending', where: Placement = 'active', body?: Body): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    return {
+      params: {
+        id: await insertedSubscription(context.server, context.caller.id, { projectId: project, status }),
+      },
+      project,
+      body: body?.(),
+    }
+  }
+
+/** The public page of a session. */
+const onPage =
+  (status: 'open' | 'complete' | 'expired' = 'open', body?: Body): RequestBuilder =>
+  async ({ server, caller }) => {
+    const order = await insertedOrder(server, caller.id)
+    return { params: { id: await insertedCheckout(server, order, status) }, body: body?.() }
+  }
+
+const onQuestion: RequestBuilder = async ({ server, caller }) => {
+  const order = await insertedOrder(server, caller.id)
+  const id = await insertedCheckout(server, order)
+  return {
+    params: { id },
+    body: { payment: await insertedConfirmation(server, order, id), decision: 'confirm' },
+  }
+}
+
+const addOrder = ({ server, caller }: FixtureContext, projectId?: string) =>
+  insertedOrder(server, caller.id, { projectId })
+const addSubscription = ({ server, caller }: FixtureContext, projectId?: string) =>
+  insertedSubscription(server, caller.id, { projectId })
+
+const addCheckout = async (context: FixtureContext, projectId?: string) =>
+  await insertedCheckout(context.server, await addOrder(context, projectId))
+const addRefund = async ({ server, caller }: FixtureContext, projectId?: string) =>
+  await insertedRefund(server, await insertedOrder(server, caller.id, { projectId, status: 'paid' }))
+
+const productFields = () => ({ name: `Seat ${fresh()}`, description: 'One seat', metadata })
+const productChange = () => ({ ...productFields(), active: false })
+const priceFields = (product: string) => ({
+  product_id: product,
+  unit_amount: randomInt(1, 1_000_000),
+  currency: 'usd',
+  recurring: { interval: 'month', interval_count: 3 },
+})
+const refundFields = () => ({ amount: randomInt(1, 1000), reason: `One arrived broken ${fresh()}`, metadata })
+const cardFields = () => ({
+  number: '4242 4242 4242 4242',
+  expiry: '12 / 34',
+  cvc: '123',
+  name: 'Ada Lovelace',
+})
+
+const ordering =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    const { price } = await catalogFor(context.server)
+    return {
+      project,
+      body: { project_id: project, items: [{ price_id: price, quantity: randomInt(1, 1000) }], metadata },
+    }
+  }
+
+const checkoutFields = () => ({ ...pages, expires_in_seconds: randomInt(1800, 86_400), metadata })
+
+/** With a checkout session for an existing order, so that only the session emits an event. */
+const checkingOut =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where })(context)
+    return { project, body: { order_id: params!.id, ...checkoutFields() } }
+  }
+
+export const paymentsFixtures = {
+  listProducts: { build: onCatalogue },
+  createProduct: { build: () => ({ body: productFields() }) },
+  getProduct: { build: onProduct() },
+  updateProduct: { build: onProduct(productChange) },
+  listPrices: {
+    build: onCatalogue,
+    byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },
+  },
+  createPrice: {
+    build: async ({ server }) => ({ body: priceFields((await catalogFor(server)).product) }),
+    byStatus: { 404: () => ({ body: priceFields(`prod_${unknownUlid}`) }) },
+  },
+  getPrice: { build: onPrice() },
+  updatePrice: { build: onPrice(() => ({ active: false, metadata: { plan: 'team' } })) },
+  listOrders: {
+    build: ofProject(addOrder),
+    withoutProject: ownAlone(addOrder),
+    byStatus: { 404: ofNoProject },
+  },
+  createOrder: {
+    build: ordering(),
+    withoutProject: ordering('own'),
+    byStatus: {
+      404: async (context) => ({
+        body: { ...(await ordering('own')(context)).body, project_id: `prj_${unknownUlid}` },
+      }),
+      409: ordering('archived'),
+    },
+  },
+  getOrder: { build: onOrder(), withoutProject: onOrder({ where: 'own' }) },
+  cancelOrder: {
+    build: onOrder(),
+    withoutProject: onOrder({ where: 'own' }),
+    byStatus: { 409: onOrder({ where: 'archived' }) },
+  },
+  getReceipt: {
+    build: onOrder({ status: 'paid' }),
+    withoutProject: onOrder({ where: 'own', status: 'paid' }),
+    byStatus: { 409: onOrder() },
+  },
+  listRefunds: {
+    build: async (context) => {
+      const { params, project } = await onRefund()(context)
+      return { params: { id: params!.id }, project }
+    },
+    withoutProject: onOrder({ where: 'own', status: 'paid' }),
+  },
+  createRefund: {
+    build: onOrder({ status: 'paid', body: refundFields }),
+    byStatus: { 409: onOrder({ body: refundFields }) },
+  },
+  getRefund: { build: onRefund(), withoutProject: onRefund('own') },
+  listAllRefunds: {
+    build: ofProject(addRefund),
+    withoutProject: ownAlone(addRefund),
+    byStatus: { 404: ofNoProject },
+  },
+  listCheckouts: {
+    build: ofProject(addCheckout),
+    withoutProject: ownAlone(addCheckout),
+    byStatus: { 404: ofNoProject },
+  },
+  createCheckout: {
+    build: checkingOut(),
+    withoutProject: checkingOut('own'),
+    byStatus: {
+      404: () => ({ body: { order_id: `ord_${unknownUlid}`, ...checkoutFields() } }),
+      409: checkingOut('archived'),
+    },
+  },
+  getCheckout: { build: onCheckout(), withoutProject: onCheckout('own') },
+  expireCheckout: {
+    build: onCheckout(),
+    withoutProject: onCheckout('own'),
+    byStatus: { 409: onCheckout('archived') },
+  },
+  listSubscriptions: {
+    build: ofProject(addSubscription),
+    withoutProject: ownAlone(addSubscription),
+    byStatus: { 404: ofNoProject },
+  },
+  getSubscription: { build: onSubscription('active'), withoutProject: onSubscription('active', 'own') },
+  cancelSubscription: {
+    build: onSubscription('active', 'active', () => ({ at_period_end: true })),
+    withoutProject: onSubscription('active', 'own'),
+    byStatus: { 409: onSubscription('active', 'archived') },
+    differentBody: () => ({}),
+  },
+  resumeSubscription: {
+    build: onSubscription('ending'),
+    withoutProject: onSubscription('ending', 'own'),
+    byStatus: { 409: onSubscription('ending', 'archived') },
+  },
+  getTestClock: { build: () => ({}) },
+  advanceTestClock: {
+    build: () => ({ body: { by_seconds: 1 } }),
+    byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
+  },
+  receiveStripeEvent: {
+    build: stripeEvent('customer.created'),
+    byStatus: { 503: stripeEvent('checkout.session.completed') },
+  },
+  showPayPage: { build: onPage(), byStatus: { 410: onPage('expired') } },
+  payCheckout: {
+    build: onPage('open', cardFields),
+    byStatus: {
+      410: onPage('expired', cardFields),
+      422: onPage('open', () => ({ ...cardFields(), number: '1' })),
+    },
+  },
+  confirmPayment: {
+    build: onQuestion,
+    byStatus: { 410: onPage('expired', () => ({ payment: `pay_${unknownUlid}`, decision: 'confirm' })) },
+  },
+  returnFromGateway: { build: onPage() },
+} satisfies Partial<Record<OperationId, Fixture>>
+
+/** Operations of a gateway that is not configured: they return 404 without the settings below. */
+export const unconfiguredOperations: OperationId[] = ['receiveStripeEvent']
+
+/** The settings of a server with that gateway. No server listens at the URL of its API. */
+export const stripeEnv = {
+  PAYMENT_GATEWAY: 'stripe',
+  STRIPE_SECRET_KEY: 'sk_test_contract',
+  STRIPE_WEBHOOK_SECRET: 'whsec_contract',
+  STRIPE_API_BASE: 'http://127.0.0.1:9',
+}
+
+/** An event with a signature of Stripe's own (https://docs.stripe.com/webhooks/signature). */
+function stripeEvent(type: string): RequestBuilder {
+  return () => {
+    const body = { id: `evt_${fresh()}`, object: 'event', type, data: { object: { id: `obj_${fresh()}` } } }
+    const at = Math.floor(Date.now() / 1000)
+    const signature = createHmac('sha256', stripeEnv.STRIPE_WEBHOOK_SECRET)
+      .update(`${at}.${JSON.stringify(body)}`)
+      .digest('hex')
+    return { headers: { 'stripe-signature': `t=${at},v1=${signature}` }, body }
+  }
+}

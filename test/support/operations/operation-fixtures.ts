@@ -1,0 +1,770 @@
+// Fixtures of all operations: one entry per operation, from which the contract tests build every request. An
+// operation without an entry does not compile.
+import { flattened } from '../../../infra/validation/query-objects.ts'
+import { hash, randomBytes, randomInt } from 'node:crypto'
+import { operations, type OperationId } from '../../../generated/operations.ts'
+import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import { allScopes, type Scope } from '../../../services/users/scopes.ts'
+import { createClient, type Reply, type CallOptions } from '../http/client.ts'
+import { cursorAt } from './event-cursors.ts'
+import { authFixtures, providerOperations } from './operation-fixtures-auth.ts'
+import { createOrganization, organizationFixtures } from './operation-fixtures-organizations.ts'
+import { aiFixtures } from './operation-fixtures-ai.ts'
+import { fieldsOf, fieldsType, formOf, formType, type Attachment } from '../http/form-body.ts'
+import { paymentsFixtures, unconfiguredOperations } from './operation-fixtures-payments.ts'
+import {
+  removeFirstEvents,
+  createAvatar,
+  createDelivery,
+  createWebhookEndpoint,
+  createEvent,
+  createFile,
+  createInvitation,
+  createApiKey,
+  createApiRequest,
+  createAuditEntry,
+  createFileLink,
+  createMember,
+  createProject,
+  createUpload,
+  acquaint,
+  createUser,
+  randomImage,
+  callerMemberId,
+} from '../database/db-fixtures.ts'
+import type {
+  OperationRequest,
+  Fixture,
+  RequestBuilder,
+  ProjectRole,
+  FixtureContext,
+} from './operation-fixture.ts'
+import type { Person, TestServer } from '../server/server.ts'
+
+const noInput: Fixture = { build: () => ({}) }
+const randomHex = () => randomBytes(6).toString('hex')
+const toBase64 = (text: string) => Buffer.from(text).toString('base64')
+const inAWeek = () => new Date(Date.now() + 7 * 86_400_000).toISOString()
+
+const onProject =
+  (
+    status: 'active' | 'archived' | 'deleted' = 'active',
+    body?: () => Record<string, unknown>,
+  ): RequestBuilder =>
+  async (context) => ({ params: { id: await createProject(context, status) }, ...(body && { body: body() }) })
+
+const onInvitation =
+  ({ state = 'pending', email }: { state?: 'pending' | 'revoked'; email?: 'caller' } = {}): RequestBuilder =>
+  async (context) => {
+    const id = await createProject(context)
+    return {
+      params: {
+        id,
+        invitation_id: await createInvitation(
+          context.server,
+          id,
+          email === 'caller' ? context.caller.email : `${randomHex()}@example.com`,
+          state,
+        ),
+      },
+    }
+  }
+
+const onMember =
+  (status: 'active' | 'archived' = 'active', body?: Record<string, unknown>): RequestBuilder =>
+  async (context) => {
+    const id = await createProject(context)
+    const member = await createMember(context.server, id, await createUser(context.server), 'viewer')
+    if (status === 'archived') await archive(context.server, id)
+    return { params: { id, member_id: member }, body }
+  }
+
+/**
+ * The caller's own membership, which every member may delete; for a non-member, that of the project's owner.
+ */
+const onOwnMember = (): RequestBuilder => async (context) => {
+  const id = await createProject(context)
+  return { params: { id, member_id: await callerMemberId(context, id) } }
+}
+
+const onKey =
+  (body?: () => Record<string, unknown>, revoked = false): RequestBuilder =>
+  async ({ server, caller }) => {
+    const { id } = await createApiKey(server, caller.id, { revoked })
+    return { params: { id }, body: body?.() }
+  }
+
+const keyUpdate = () => ({
+  name: 'reports',
+  scopes: ['projects:read'],
+  allowed_addresses: ['127.0.0.0/8', '::1'],
+  metadata: { team: 'data' },
+})
+
+const onUser =
+  (body?: () => Record<string, unknown>): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await createUser(server) }, body: body?.() })
+
+const onEndpoint =
+  (body?: () => Record<string, unknown>, options: { enabled?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => {
+    const id = await createWebhookEndpoint(server, caller.id, options)
+    await createDelivery(server, caller.id, { endpointId: id })
+    return { params: { id }, body: body?.() }
+  }
+
+const onDelivery =
+  (options: { enabled?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => {
+    const endpointId = await createWebhookEndpoint(server, caller.id, options)
+    return { params: { id: await createDelivery(server, caller.id, { endpointId }) } }
+  }
+
+const uploadFields = () => {
+  const content = `Quarterly report, ${randomHex()}`
+  const file: Attachment = { filename: 'upload.txt', type: 'text/plain', bytes: Buffer.from(content) }
+  return {
+    name: `report ${randomHex()}.txt`,
+    path: 'reports/2026',
+    visibility: 'private',
+    metadata: { ticket: 'OPS-12' },
+    tags: ['q4', 'big'],
+    expires_at: inAWeek(),
+    sha256: hash('sha256', content),
+    file,
+  }
+}
+
+const onAvatar: RequestBuilder = async ({ server, caller }) => {
+  await createAvatar(server, caller.id)
+  return {}
+}
+
+const onUpload =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return { project, body: { ...uploadFields(), project_id: project } }
+  }
+
+/** A file of the caller in a project. The project role decides even about the owner's own file. */
+const onFile =
+  (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return {
+      params: { id: await createFile(context.server, context.caller.id, { projectId: project }) },
+      project,
+      body: body?.(),
+    }
+  }
+
+const onOwnFile =
+  (body?: () => Record<string, unknown>): RequestBuilder =>
+  async ({ server, caller }) => ({ params: { id: await createFile(server, caller.id) }, body: body?.() })
+
+const onLink =
+  (buildFile: RequestBuilder = onFile()): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await buildFile(context)
+    const { id } = await createFileLink(context.server, params!.id, context.caller.id)
+    return { params: { ...params, link_id: id }, project }
+  }
+
+const byLink =
+  (options: { revoked?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => {
+    const { token } = await createFileLink(server, await createFile(server, caller.id), caller.id, options)
+    return { params: { token } }
+  }
+
+const tus = { 'tus-resumable': '1.0.0' }
+
+/** Starts an upload. All its data is in the headers. */
+const onNewUpload =
+  (
+    status: 'active' | 'archived' | 'none' = 'active',
+    { bytes, ...others }: { bytes?: Buffer } & Record<string, unknown> = {},
+  ): RequestBuilder =>
+  async (context) => {
+    const project = status === 'none' ? undefined : await createProject(context, status)
+    const { file, ...fields } = uploadFields()
+    const metadata = Object.entries({ ...fields, ...(project !== undefined && { project_id: project }) })
+      .map(
+        ([name, value]) => `${name} ${toBase64(typeof value === 'string' ? value : JSON.stringify(value))}`,
+      )
+      .join(',')
+    return {
+      project,
+      bytes,
+      headers: {
+        ...tus,
+        'upload-length': '1000',
+        'upload-metadata': metadata,
+        ...(others as Record<string, string>),
+      },
+    }
+  }
+
+const uploadBytes = () => Buffer.from(`Quarterly report, ${randomHex()}`)
+
+const onOpenUpload =
+  ({
+    status = 'active',
+    expired = false,
+    own = false,
+  }: { status?: 'active' | 'archived'; expired?: boolean; own?: boolean } = {}): RequestBuilder =>
+  async (context) => {
+    const project = own ? undefined : await createProject(context, status)
+    return {
+      params: {
+        id: await createUpload(context.server, context.caller.id, {
+          projectId: project,
+          length: uploadBytes().length,
+          expired,
+        }),
+      },
+      project,
+      headers: tus,
+    }
+  }
+
+/** Sends all bytes of the upload, which completes the file. */
+const onUploadChunk =
+  (
+    options: Parameters<typeof onOpenUpload>[0] = {},
+    headers: Record<string, string> = {},
+    more = '',
+  ): RequestBuilder =>
+  async (context) => ({
+    ...(await onOpenUpload(options)(context)),
+    bytes: Buffer.concat([uploadBytes(), Buffer.from(more)]),
+    headers: { ...tus, 'upload-offset': '0', ...headers },
+  })
+const unsupportedTusVersion = { 'tus-resumable': '0.2.2' }
+const wrongChecksum = { 'upload-checksum': `sha1 ${hash('sha1', 'other bytes', 'base64')}` }
+
+/** A request with `project_id` in its query. */
+const inProject: RequestBuilder = async (context) => {
+  const project = await createProject(context)
+  return { query: { project_id: project }, project }
+}
+const inUnknownProject: RequestBuilder = () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } })
+
+/** Requests for events of a foreign or unknown project, or after an expired cursor. */
+const unreadableEvents: Record<number, RequestBuilder> = {
+  403: async (context) => ({ query: { project_id: await createProject({ ...context, role: 'none' }) } }),
+  404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+  410: async ({ server }) => {
+    await removeFirstEvents(server)
+    return { query: { cursor: await cursorAt(server, 1) } }
+  },
+}
+
+const projectFields = () => ({
+  name: `Launch ${randomHex()}`,
+  description: 'The launch',
+  category: 'ai',
+  tags: ['q4'],
+  metadata: { ticket: 'OPS-12' },
+})
+const personFields = () => ({
+  name: 'Ada Lovelace',
+  bio: 'Wrote the first one',
+  locale: 'pt-BR',
+  timezone: 'Europe/Berlin',
+  metadata: { team: 'blue' },
+})
+const rotation = () => ({ overlap_seconds: 60, expires_at: inAWeek() })
+const endpointFields = () => ({
+  url: `http://127.0.0.1:9/${randomHex()}`,
+  description: 'Notifies the shop',
+  event_types: ['project.updated', 'member.added'],
+  enabled: false,
+  metadata: { shop: randomHex() },
+})
+const fileFields = () => ({
+  name: `final ${randomHex()}.pdf`,
+  path: 'reports/2026',
+  visibility: 'public',
+  metadata: { ticket: 'OPS-12' },
+  tags: ['q4'],
+  expires_at: inAWeek(),
+})
+const linkFields = () => ({ expires_in_seconds: randomInt(60, 3600), max_downloads: randomInt(1, 100) })
+const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
+
+export const fixtures: Record<OperationId, Fixture> = {
+  getProfile: noInput,
+  updateProfile: { build: () => ({ body: personFields() }) },
+  getSettings: noInput,
+  getLimits: noInput,
+  updateSettings: {
+    build: async (context) => ({
+      body: {
+        theme: 'dark',
+        ai: { default_model: 'extractive-1', store_history: false },
+        default_project_id: await createProject(context),
+      },
+    }),
+    byStatus: { 404: () => ({ body: { default_project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
+  },
+  getAvatar: { build: onAvatar, byStatus: { 404: () => ({}) } },
+  uploadAvatar: {
+    build: async ({ server, caller }) => {
+      await createAvatar(server, caller.id)
+      return {
+        body: {
+          file: { filename: 'me.png', type: 'image/png', bytes: await randomImage() } satisfies Attachment,
+        },
+      }
+    },
+  },
+  deleteAvatar: { build: onAvatar, byStatus: { 404: () => ({}) } },
+  getAvatarImage: {
+    build: async ({ server, caller }) => ({
+      params: { id: await createAvatar(server, caller.id), size: '64' },
+    }),
+  },
+  listMyInvitations: {
+    build: async ({ server, caller }) => {
+      await createInvitation(server, await createProject({ server, caller, role: 'none' }), caller.email)
+      return {}
+    },
+  },
+  getCurrentApiKey: noInput,
+  listRequests: {
+    build: async (context) => {
+      await createApiRequest(context.server, context.caller.id)
+      return {}
+    },
+  },
+  listAuditEntries: {
+    build: async (context) => {
+      await createAuditEntry(context.server, context.caller.id)
+      return {}
+    },
+  },
+  getUsage: noInput,
+  listApiKeys: noInput,
+  createApiKey: {
+    build: async (context) => ({
+      body: {
+        name: 'reporting',
+        scopes: ['projects:read'],
+        project_ids: [await createProject(context)],
+        allowed_addresses: ['127.0.0.0/8', '::1'],
+        expires_at: inAWeek(),
+      },
+    }),
+    byStatus: {
+      404: () => ({
+        body: {
+          name: 'reporting',
+          scopes: ['projects:read'],
+          project_ids: ['prj_01jd6y8m5qe8btc4y5w1r0n3fz'],
+        },
+      }),
+    },
+  },
+  getApiKey: { build: onKey() },
+  updateApiKey: { build: onKey(keyUpdate), byStatus: { 409: onKey(keyUpdate, true) } },
+  revokeApiKey: { build: onKey() },
+  rotateApiKey: { build: onKey(rotation), byStatus: { 409: onKey(rotation, true) } },
+  listUsers: noInput,
+  createUser: {
+    build: () => ({
+      body: { ...personFields(), email: `${randomHex()}@example.com`, email_verified: false, role: 'user' },
+    }),
+    byStatus: { 409: ({ server }) => ({ body: { name: 'Again', email: server.admin.email } }) },
+  },
+  getUser: { build: onUser() },
+  updateUser: {
+    build: onUser(() => ({
+      ...personFields(),
+      email: `${randomHex()}@example.com`,
+      email_verified: false,
+      status: 'disabled',
+      role: 'admin',
+    })),
+    byStatus: {
+      409: async (context) => ({ ...(await onUser()(context)), body: { email: context.server.admin.email } }),
+    },
+  },
+  deleteUser: {
+    build: onUser(),
+    byStatus: {
+      409: async ({ server }) => {
+        const owner = await server.person()
+        await owner.client.post('/projects', { name: 'Mine alone' })
+        return { params: { id: owner.id } }
+      },
+    },
+  },
+  listProjects: {
+    build: async (context) => {
+      await createProject(context)
+      return {}
+    },
+  },
+  createProject: {
+    build: async (context) => ({
+      body: { ...projectFields(), organization_id: await createOrganization(context) },
+    }),
+    byStatus: {
+      404: () => ({ body: { ...projectFields(), organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+    },
+  },
+  transferProject: {
+    build: async (context) => ({
+      params: { id: await createProject(context) },
+      body: { organization_id: await createOrganization(context) },
+    }),
+  },
+  getProject: { build: onProject() },
+  updateProject: {
+    build: onProject('active', projectFields),
+    byStatus: { 409: onProject('archived', projectFields) },
+  },
+  deleteProject: { build: onProject() },
+  restoreProject: { build: onProject('deleted'), byStatus: { 409: onProject('active') } },
+  archiveProject: { build: onProject(), byStatus: { 409: onProject('archived') } },
+  unarchiveProject: { build: onProject('archived'), byStatus: { 409: onProject('active') } },
+  listMembers: { build: onProject() },
+  addMember: {
+    build: async (context) => {
+      const id = await createUser(context.server)
+      await acquaint(context.server, context.caller, { id })
+      return { ...(await onProject()(context)), body: { user_id: id, role: 'viewer' } }
+    },
+    byStatus: {
+      202: onProject('active', () => ({ email: `${randomHex()}@example.com`, role: 'viewer' })),
+      409: async (context) => ({
+        ...(await onProject()(context)),
+        body: { user_id: context.server.admin.id, role: 'viewer' },
+      }),
+    },
+  },
+  getMember: { build: onMember() },
+  updateMember: {
+    build: onMember('active', { role: 'editor', metadata: { team: 'press' } }),
+    byStatus: { 409: onMember('archived', { role: 'editor' }) },
+  },
+  removeMember: { build: onOwnMember(), byStatus: { 409: onMember('archived') } },
+  listInvitations: { build: onProject() },
+  getInvitation: { build: onInvitation({ email: 'caller' }), role: 'none' },
+  revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
+  resendInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
+  acceptInvitation: {
+    build: onInvitation({ email: 'caller' }),
+    byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
+    role: 'none',
+    statusForMember: 409,
+  },
+  declineInvitation: {
+    build: onInvitation({ email: 'caller' }),
+    byStatus: { 409: onInvitation({ email: 'caller', state: 'revoked' }) },
+    role: 'none',
+  },
+  listEvents: {
+    build: async ({ server, caller }) => {
+      await createEvent(server, caller.id)
+      return {}
+    },
+    byStatus: unreadableEvents,
+  },
+  streamEvents: { build: () => ({}), byStatus: unreadableEvents },
+  getEvent: {
+    build: async ({ server, caller }) => ({ params: { id: await createEvent(server, caller.id) } }),
+    byStatus: {
+      403: async ({ server }) => ({
+        params: { id: await createEvent(server, await createUser(server)) },
+      }),
+    },
+    extraScopes: ['user:read'],
+  },
+  listWebhookEndpoints: {
+    build: async ({ server, caller }) => {
+      await createWebhookEndpoint(server, caller.id)
+      return {}
+    },
+  },
+  createWebhookEndpoint: {
+    build: () => ({ body: endpointFields() }),
+    extraScopes: ['projects:read'],
+  },
+  getWebhookEndpoint: { build: onEndpoint() },
+  updateWebhookEndpoint: { build: onEndpoint(endpointFields), extraScopes: ['projects:read'] },
+  deleteWebhookEndpoint: { build: onEndpoint(), extraScopes: ['projects:read'] },
+  rotateWebhookSecret: {
+    build: onEndpoint(() => ({ overlap_seconds: randomInt(604_800) })),
+    extraScopes: ['projects:read'],
+  },
+  testWebhookEndpoint: {
+    build: onEndpoint(),
+    byStatus: { 409: onEndpoint(undefined, { enabled: false }) },
+    extraScopes: ['projects:read'],
+  },
+  recoverWebhookEndpoint: {
+    build: onEndpoint(recovery),
+    byStatus: { 409: onEndpoint(recovery, { enabled: false }) },
+    extraScopes: ['projects:read'],
+  },
+  listWebhookDeliveries: { build: onEndpoint(), extraScopes: ['projects:read'] },
+  getWebhookDelivery: { build: onDelivery(), extraScopes: ['projects:read'] },
+  redeliverWebhookDelivery: {
+    build: onDelivery(),
+    byStatus: { 409: onDelivery({ enabled: false }) },
+    extraScopes: ['projects:read'],
+  },
+  listFiles: {
+    build: async (context) => {
+      await createFile(context.server, context.caller.id)
+      const asked = await inProject(context)
+      await createFile(context.server, context.server.admin.id, { projectId: asked.project })
+      return asked
+    },
+    withoutProject: async ({ server, caller }) => {
+      await createFile(server, caller.id)
+      return {}
+    },
+    byStatus: { 404: inUnknownProject },
+  },
+  uploadFile: {
+    build: onUpload(),
+    withoutProject: () => ({ body: uploadFields() }),
+    byStatus: {
+      404: () => ({ body: { ...uploadFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      409: onUpload('archived'),
+    },
+  },
+  getFile: { build: onFile(), withoutProject: onOwnFile() },
+  updateFile: {
+    build: onFile(fileFields),
+    withoutProject: onOwnFile(fileFields),
+    byStatus: { 409: onFile(fileFields, 'archived') },
+  },
+  deleteFile: {
+    build: onFile(),
+    withoutProject: onOwnFile(),
+    byStatus: { 409: onFile(undefined, 'archived') },
+  },
+  downloadFile: { build: onFile(), withoutProject: onOwnFile() },
+  listFileLinks: {
+    build: async (context) => {
+      const { params, project } = await onLink()(context)
+      return { params: { id: params!.id }, project }
+    },
+    withoutProject: onOwnFile(),
+  },
+  createFileLink: {
+    build: onFile(linkFields),
+    withoutProject: onOwnFile(linkFields),
+    byStatus: { 409: onFile(linkFields, 'archived') },
+  },
+  getFileLink: { build: onLink(), withoutProject: onLink(onOwnFile()) },
+  revokeFileLink: {
+    build: onLink(),
+    withoutProject: onLink(onOwnFile()),
+    byStatus: { 409: onLink(onFile(undefined, 'archived')) },
+  },
+  downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
+  createUpload: {
+    build: onNewUpload(),
+    withoutProject: onNewUpload('none'),
+    byStatus: {
+      404: onNewUpload('none', {
+        'upload-metadata': `filename eA==,project_id ${toBase64('prj_01jd6y8m5qe8btc4y5w1r0n3fz')}`,
+      }),
+      408: onNewUpload('active', { bytes: uploadBytes() }),
+      409: onNewUpload('archived'),
+      412: onNewUpload('active', unsupportedTusVersion),
+      413: onNewUpload('active', { 'upload-length': String(2 ** 50) }),
+    },
+  },
+  getUploadOptions: noInput,
+  getUpload: {
+    build: onOpenUpload(),
+    withoutProject: onOpenUpload({ own: true }),
+    byStatus: {
+      410: onOpenUpload({ expired: true }),
+      412: async (context) => ({ ...(await onOpenUpload()(context)), headers: unsupportedTusVersion }),
+    },
+  },
+  appendUpload: {
+    build: onUploadChunk(),
+    withoutProject: onUploadChunk({ own: true }),
+    byStatus: {
+      409: onUploadChunk({ status: 'archived' }),
+      410: onUploadChunk({ expired: true }),
+      412: onUploadChunk({}, unsupportedTusVersion),
+      413: onUploadChunk({}, {}, 'and more'),
+      460: onUploadChunk({}, wrongChecksum),
+    },
+  },
+  deleteUpload: {
+    build: onOpenUpload(),
+    withoutProject: onOpenUpload({ own: true }),
+    byStatus: { 409: onOpenUpload({ status: 'archived' }), 410: onOpenUpload({ expired: true }) },
+  },
+  getStorageUsage: { build: inProject, withoutProject: () => ({}), byStatus: { 404: inUnknownProject } },
+  ...aiFixtures,
+  ...paymentsFixtures,
+  ...authFixtures,
+  ...organizationFixtures,
+  getHealth: noInput,
+  getReadiness: noInput,
+  getOpenapiJson: noInput,
+  getOpenapiYaml: noInput,
+  getDocs: noInput,
+}
+
+export const operationIds = Object.keys(operations) as OperationId[]
+export const operationInfos = Object.values(operations) as Array<OperationInfo & { id: OperationId }>
+export const secured = operationInfos.filter((info) => info.scopes !== null)
+/** The operations that succeed on a server with the default settings. */
+export const served = operationInfos.filter(
+  ({ id }) => !unconfiguredOperations.includes(id) && !providerOperations.includes(id),
+)
+/** The operations with a JSON body, except those with a signed body. */
+export const withJson = operationInfos.filter(
+  ({ body }) => body?.contentTypes.includes('application/json') === true && body.raw !== true,
+)
+export const withForm = operationInfos.filter(({ body }) => body?.form !== undefined)
+/** The operations with a URL-encoded body. */
+export const withFields = operationInfos.filter(
+  ({ body }) => body?.contentTypes.includes(fieldsType) === true,
+)
+/** Every operation with a body. An operation that accepts JSON and a form appears twice. */
+export const withBody = [
+  ...withJson.map((info) => ({ ...info, form: false })),
+  ...withForm.map((info) => ({ ...info, form: true })),
+  ...withFields.map((info) => ({ ...info, form: false })),
+]
+
+/** Builds a valid request. Default caller: a new user, or the admin for operations with the scope admin. */
+export async function requestFor(
+  server: TestServer,
+  id: OperationId,
+  {
+    caller,
+    role,
+    forStatus,
+    withoutProject = false,
+    form = false,
+  }: {
+    caller?: Person
+    role?: ProjectRole
+    forStatus?: number
+    withoutProject?: boolean
+    form?: boolean
+  } = {},
+): Promise<OperationRequest> {
+  const fixture: Fixture = fixtures[id]
+  const person = caller ?? (operations[id].scopes?.includes('admin') ? server.admin : await server.person())
+  const context: FixtureContext = { server, caller: person, role: role ?? fixture.role ?? 'owner' }
+  const build = withoutProject
+    ? fixture.withoutProject!
+    : forStatus !== undefined
+      ? fixture.byStatus![forStatus]
+      : form
+        ? (fixture.form ?? fixture.build)
+        : fixture.build
+  const { key, ...parts } = await build(context)
+  const client = key === undefined ? person.client : createClient(server.url, key)
+  return { id, server, caller: key === undefined ? person : { ...person, key, client }, form, ...parts }
+}
+
+/** The options that start another server on the same database and files. */
+export function sharedDataOf({ databaseUrl, services }: TestServer): {
+  databaseUrl: string
+  env: Record<string, string>
+} {
+  return { databaseUrl, env: { STORAGE_DIR: services.config.storageDir } }
+}
+
+/** The project whose role and state are checked. */
+export function projectOf({ project, params }: OperationRequest): string {
+  return project ?? params!.id
+}
+
+/** Replaces an id or a link token by one that does not exist. Returns other values unchanged. */
+export function toUnknownId(value: string): string {
+  if (/^[a-z]+_[0-9a-hjkmnp-tv-z]{26}$/.test(value))
+    return value.replace(/_.*/, '_01jd6y8m5qe8btc4y5w1r0n3fz')
+  return value.length === 43 ? 'A'.repeat(43) : value
+}
+
+/** The same request with ids that do not exist. */
+export function withUnknownIds(request: OperationRequest): OperationRequest {
+  return {
+    ...request,
+    params: Object.fromEntries(
+      Object.entries(request.params ?? {}).map(([name, value]) => [name, toUnknownId(value)]),
+    ),
+  }
+}
+
+/** A scope that the operation does not accept. */
+export function unrelatedScope(id: OperationId): Scope {
+  return allScopes.find((scope) => scope !== 'admin' && !operations[id].scopes?.includes(scope))!
+}
+
+/** The encoded body with its Content-Type; undefined without a body. */
+export function encodedBody({
+  id,
+  body,
+  bytes,
+  form: asForm,
+}: OperationRequest): { raw: string | Uint8Array<ArrayBuffer>; type: string } | undefined {
+  const { form: info, contentTypes } = (operations[id] as OperationInfo).body ?? {}
+  const form = asForm === true || contentTypes?.includes('application/json') !== true ? info : undefined
+  if (bytes !== undefined) return { raw: new Uint8Array(bytes), type: contentTypes![0] }
+  if (body === undefined) return undefined
+  if (form !== undefined) return { raw: formOf(form, body), type: formType }
+  return contentTypes?.includes(fieldsType) === true
+    ? { raw: fieldsOf(body), type: fieldsType }
+    : { raw: JSON.stringify(body), type: 'application/json' }
+}
+
+export function pathOf({ id, params = {}, query = {} }: OperationRequest): string {
+  const path = operations[id].path.replace(/\{([^}]+)\}/g, (_, name: string) => params[name])
+  const text = new URLSearchParams(flattened(query)).toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+/** Sends the request, optionally with another key (null for none), headers or body. */
+export async function send(
+  request: OperationRequest,
+  {
+    key = request.caller.key,
+    method = operations[request.id].method,
+    ...init
+  }: CallOptions & { key?: string | null; method?: string } = {},
+): Promise<Reply> {
+  const content = init.raw === undefined ? encodedBody(request) : undefined
+  const sent = {
+    headers: {
+      ...request.headers,
+      ...(content !== undefined && { 'content-type': content.type }),
+      ...init.headers,
+    },
+    ...(content !== undefined && { raw: content.raw }),
+  }
+  return await createClient(request.server.url, key).call(method, pathOf(request), {
+    ...init,
+    ...sent,
+  })
+}
+
+/** The status of a successful answer. */
+export function successStatus(id: OperationId): number {
+  return fixtures[id].successStatus ?? Math.min(...Object.keys(operations[id].replies).map(Number))
+}
+
+async function archive(server: TestServer, id: string): Promise<void> {
+  await server.services.database.prisma.project.update({
+    where: { id },
+    data: { status: 'archived', archivedAt: new Date() },
+  })
+}

@@ -1,0 +1,242 @@
+// The expected status of a request for a resource of another tenant, or of a project outside of the API key.
+// It is derived from the declaration of the operation; each exception has a reason.
+import { operations, type OperationId } from '../../../generated/operations.ts'
+import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import type { Person } from '../server/server.ts'
+
+/**
+ * `limited`: a key of the other tenant itself for another project. `operator`: a key with the scope admin of
+ * another user, and `limited operator` one for another project.
+ */
+export type CallerKind = 'tenant' | 'limited' | 'operator' | 'limited operator'
+
+export interface Caller {
+  kind: CallerKind
+  person: Person
+}
+
+/**
+ * 403 or 404, and nothing changes; `own`: an answer without anything of the other tenant; `allowed`: the
+ * caller may read it.
+ */
+export type Expectation = 403 | 404 | 'own' | 'allowed'
+
+interface Exception {
+  operations: OperationId[]
+  /** The name of a field, such as `query order_id`; default: the whole request of the other tenant. */
+  field?: string
+  /** Default: for all callers. */
+  callers?: CallerKind[]
+  expected: Expectation
+  reason: string
+}
+
+/** Resources that all users share, by the prefix of their ids. */
+export const sharedPrefixes = ['prod', 'prc']
+
+export const exceptions: Exception[] = [
+  {
+    operations: [
+      'getHealth',
+      'getReadiness',
+      'getOpenapiJson',
+      'getOpenapiYaml',
+      'getDocs',
+      'getUploadOptions',
+    ],
+    expected: 'own',
+    reason: 'the same for everyone, without a key',
+  },
+  {
+    operations: ['getAvatarImage'],
+    expected: 'allowed',
+    reason: 'pictures of users are public, at random ids',
+  },
+  {
+    operations: ['downloadByLink', 'showPayPage', 'payCheckout', 'confirmPayment', 'returnFromGateway'],
+    expected: 'allowed',
+    reason: 'the id or token is the secret that gives access',
+  },
+  {
+    operations: [
+      'signUp',
+      'confirmEmail',
+      'signIn',
+      'refreshSession',
+      'moveSessionToCookie',
+      'startOidcSignIn',
+      'finishOidcSignIn',
+      'startPasskeySignIn',
+      'removeIdentity',
+      'startPasskey',
+      'addPasskey',
+      'removePasskey',
+      'showSignInPage',
+      'submitSignIn',
+      'showSignUpPage',
+      'submitSignUp',
+      'showSignInHelp',
+      'submitSignInHelp',
+      'showTokenPage',
+      'submitToken',
+      'showAccountPage',
+      'submitSignOut',
+      'submitPasskeyRemoval',
+      'submitIdentityRemoval',
+      'showInvitationPage',
+      'submitInvitation',
+      'requestMagicLink',
+      'requestPasswordReset',
+      'resetPassword',
+      'getCurrentSession',
+      'signOut',
+      'changePassword',
+      'requestEmailChange',
+      'confirmEmailChange',
+      'startTotp',
+      'removeTotp',
+      'confirmTotp',
+    ],
+    expected: 'allowed',
+    reason: 'the token, password or cookie is the secret that gives access',
+  },
+  { operations: ['receiveStripeEvent'], expected: 404, reason: 'the gateway is not configured' },
+  {
+    operations: ['listServiceAccounts'],
+    field: 'query key_created_by',
+    expected: 'own',
+    reason: 'a filter of the own service accounts, by a user who may have left',
+  },
+  {
+    operations: ['listServiceAccountKeys'],
+    field: 'query created_by',
+    expected: 'own',
+    reason: 'a filter of the keys of an own service account',
+  },
+  {
+    operations: ['getProduct', 'getPrice', 'listProducts', 'listPrices', 'listModels'],
+    expected: 'allowed',
+    reason: 'all users share the catalog and the models',
+  },
+  {
+    operations: ['listEvents', 'streamEvents'],
+    callers: ['operator'],
+    expected: 'allowed',
+    reason: 'operators read the events of all sales',
+  },
+  {
+    operations: ['listAuditEntries'],
+    callers: ['operator'],
+    expected: 'allowed',
+    reason: 'operators read the whole audit log',
+  },
+  {
+    operations: ['getEvent'],
+    callers: ['limited'],
+    expected: 'allowed',
+    reason: 'a limited key reads the profile events of its user',
+  },
+  {
+    operations: ['explainAccess'],
+    expected: 'own',
+    reason: 'says what the caller may do; the ids are those of the request',
+  },
+  {
+    operations: ['deleteServiceAccount', 'revokeServiceAccountKey'],
+    callers: ['operator'],
+    expected: 'allowed',
+    reason: 'operators stop programs that do harm',
+  },
+  {
+    operations: ['addMember', 'addOrganizationMember'],
+    field: 'body user_id',
+    expected: 'own',
+    reason: 'every user can be invited; the answer has nothing of the user but the id',
+  },
+  {
+    operations: ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase'],
+    field: 'body filters.document_ids.*',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listProjects'],
+    field: 'query organization_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listOrders'],
+    field: 'query subscription_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAuditEntries'],
+    field: 'query user_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAuditEntries'],
+    field: 'query credential_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listRequests'],
+    field: 'query key_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listCheckouts', 'listAllRefunds'],
+    field: 'query order_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listOrders', 'listCheckouts', 'listSubscriptions', 'listAllRefunds'],
+    field: 'query user_id',
+    callers: ['limited operator'],
+    expected: 'own',
+    reason: 'an operator reads the sales of all users in the projects of the key',
+  },
+]
+
+/** @param field the name of the field with an id of the other tenant; null for the tenant's whole request. */
+export function expectationOf(
+  id: OperationId,
+  kind: CallerKind,
+  { field, hasIds }: { field: string | null; hasIds: boolean },
+): Expectation {
+  const declared = exceptions.find(
+    (each) =>
+      each.operations.includes(id) &&
+      (each.field ?? null) === field &&
+      (each.callers?.includes(kind) ?? true),
+  )
+  if (declared !== undefined) {
+    used.add(declared)
+    return declared.expected
+  }
+  const { scopes, unlimitedKey, projectAccess, organizationAccess } = operations[id] as OperationInfo
+  const isLimited = kind === 'limited' || kind === 'limited operator'
+  if (scopes === null) throw new Error(`${id} needs no API key: declare what others get in exceptions`)
+  if (scopes.includes('admin')) return kind === 'operator' ? 'allowed' : 403
+  if (unlimitedKey === true && isLimited) return 403
+  if (kind === 'operator' && projectAccess?.operators === true) return 'allowed'
+  if (!hasIds) return 'own'
+  // Inside the caller's own resource, a part of another tenant's resource does not exist.
+  if (field?.startsWith('path ') === true && field !== 'path id') return 404
+  // An invitation is not visible to users from outside the project, unless they are invited.
+  if ((projectAccess ?? organizationAccess)?.role === 'none' && !isLimited) return 404
+  return 403
+}
+
+const used = new Set<Exception>()
+
+/** The exceptions that no expectation has used. */
+export function unusedExceptions(): Exception[] {
+  return exceptions.filter((each) => !used.has(each))
+}
