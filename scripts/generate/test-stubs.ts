@@ -56,8 +56,8 @@ async function isFolder(path: string): Promise<boolean> {
 function opening(tag: string): string {
   return `// The operations of the tag \`${tag}\`: access, responses, errors and side effects.
 import t from 'tap'
-import { createClient } from '../support/client.ts'
-import { startServer } from '../support/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer } from '../support/server/server.ts'
 `
 }
 

@@ -204,7 +204,9 @@ t.test('of two servers that start together on an empty folder, one runs the data
 
 t.test('exactly one of two concurrent attempts gets the lock, in every round', async (t) => {
   const folder = dataFolder(t)
-  const racers = [1, 2].map(() => runProgram(t, 'support/database/lock-racer.ts', [folder, String(LOCK_ROUNDS)]))
+  const racers = [1, 2].map(() =>
+    runProgram(t, 'support/database/lock-racer.ts', [folder, String(LOCK_ROUNDS)]),
+  )
   for (const racer of racers) await racer.line('ready')
   writeFileSync(join(folder, 'start.new'), String(Date.now() + 50))
   renameSync(join(folder, 'start.new'), join(folder, 'start'))

@@ -83,7 +83,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     'test/support/operations/operation-fixtures.ts',
     [/^const onMember =\n/m, `${block('const noteFields')}\nconst onMember =\n`],
     [/^ {2}listInvitations: /m, `${block('listNotes:')}  listInvitations: `],
-    [/^import \{ allScopes/m, "import { newId } from '../../infra/ids.ts'\nimport { allScopes"],
+    [/^import \{ allScopes/m, "import { newId } from '../../../infra/ids.ts'\nimport { allScopes"],
   )
   edit('test/events/emitted.test.ts', [/^ {2}updateProfile:/m, `${block('createNote:')}  updateProfile:`])
   write('test/notes/notes.test.ts', notesTest)
