@@ -13,8 +13,8 @@ export async function writeTests(root: string, tag: string, operations: Operatio
   // Tests are added only to files that use the common way of starting a server.
   const imports = [
     /^import t\b.* from 'tap'/m,
-    /^import \{[^}]*\bcreateClient\b[^}]*\} from '\.\.\/support\/client\.ts'/m,
-    /^import \{[^}]*\bstartServer\b[^}]*\} from '\.\.\/support\/server\.ts'/m,
+    /^import \{[^}]*\bcreateClient\b[^}]*\} from '\.\.\/support\/http\/client\.ts'/m,
+    /^import \{[^}]*\bstartServer\b[^}]*\} from '\.\.\/support\/server\/server\.ts'/m,
   ]
   if (there !== null && !imports.every((wanted) => wanted.test(there))) {
     return operations.map(({ id }) => `test/${name}: add a test of ${id} by hand`)

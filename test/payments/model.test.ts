@@ -1,6 +1,7 @@
-// Model-based test: random commands run against the platform and the model (test/support/payments/payment-model.ts).
-// After every step both have the same state, and the ledger balances. A failure is shrunk and printed with
-// its replay command: REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
+// Model-based test: random commands run against the platform and the model, which is
+// test/support/payments/payment-model.ts. After every step both have the same state, and the ledger balances.
+// A failure is shrunk and printed with its replay command:
+// REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
 // `npm test` runs 60 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'

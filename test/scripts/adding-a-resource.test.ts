@@ -243,15 +243,11 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     [/^model User \{\n/m, 'model User {\n  samples Sample[]\n'],
     [/$/, modelOf(samples)],
   )
-  cpSync(
-    join(root, 'test/support/generator/sample-resource-test.ts'),
-    join(folder, 'test/notes/samples.test.ts'),
-  )
   await node('scripts/migrate/main.ts', '--create', 'samples')
   const stubs = await node('scripts/generate/main.ts', '--stubs')
   t.match(stubs, 'handlers/notes.ts: wrote the default handlers of Sample')
   await migrate()
-  await passes('test/notes/samples.test.ts', /^1\.\.3$/m)
+  await passes('test/support/generator/sample-resource-test.ts', /^1\.\.3$/m)
 })
 
 const notesTest = `import t from 'tap'
