@@ -3,6 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
@@ -39,7 +40,7 @@ export async function generateProject(file: string, out: string): Promise<Projec
     await writeFile(path, text)
     wrote.push(name)
   }
-  await write('generated/openapi.json', `${JSON.stringify(document, null, 2)}\n`)
+  await write('generated/openapi.json', `${compactJson(document, { maxLength: 110 })}\n`)
   await write('generated/types.ts', note + types)
   await write('generated/operations.ts', note + emitTable(document, operations))
   await write('generated/routes.ts', note + emitRoutes(operations))

@@ -1,5 +1,6 @@
 // Writes generated/docs.json for the reference page: example requests, responses and code samples of each
 // operation, and the catalogs of errors and events. The OpenAPI document stays free of them.
+import compactJson from 'json-stringify-pretty-compact'
 import { clientNames } from './client-names.ts'
 import type { DeclaredCode } from './errors.ts'
 import type { DeclaredEvent } from './events.ts'
@@ -33,7 +34,7 @@ export function emitDocsData(
     errors: codes,
     events: events.map((event) => eventData(document, event)),
   }
-  return `${JSON.stringify(data, null, 1)}\n`
+  return `${compactJson(data, { indent: 1, maxLength: 110 })}\n`
 }
 
 function eventData(document: Json, { type, scope, audience, role, object, payload }: DeclaredEvent): Json {

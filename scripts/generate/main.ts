@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util'
 import { dirname, join, relative, resolve } from 'node:path'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
+import compactJson from 'json-stringify-pretty-compact'
 import { clientTypes } from '../../services/docs/client-types.ts'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
@@ -107,7 +108,7 @@ export async function emit(spec: string, matched = true): Promise<Emitted> {
       new Map([
         ...statements,
         ['resources.ts', emitResources(resources)],
-        ['openapi.json', `${JSON.stringify(published, null, 2)}\n`],
+        ['openapi.json', `${compactJson(published, { maxLength: 110 })}\n`],
         [
           'docs.json',
           emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` }),

@@ -27,17 +27,10 @@ export interface Column extends TypedName {
 
 const banner = '// Generated from prisma/sql by `npm run generate`. Do not edit.\n'
 
-/** The modules by domain, and `rows.json`: for tests, the types of each statement's columns. */
+/** The modules by domain. */
 export function emitSql(statements: Described[]): Map<string, string> {
-  const files = new Map<string, string>()
-  for (const [domain, members] of Map.groupBy(statements, ({ source }) => source.domain))
-    files.set(`${domain}.ts`, moduleOf(members))
-  const rows = statements.map(({ source, columns }) => [
-    labelOf(source),
-    Object.fromEntries(columns.map(({ name, type, nullable }) => [name, nullable ? `${type} | null` : type])),
-  ])
-  files.set('rows.json', `${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`)
-  return files
+  const domains = Map.groupBy(statements, ({ source }) => source.domain)
+  return new Map([...domains].map(([domain, members]) => [`${domain}.ts`, moduleOf(members)]))
 }
 
 function moduleOf(statements: Described[]): string {

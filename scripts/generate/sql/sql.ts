@@ -66,7 +66,7 @@ async function emitFrom(root: string): Promise<{ files: Map<string, string>; pag
 
 /**
  * @param client connected to a database that has all migrations.
- * @returns the modules of generated/sql and `rows.json` by name, and the generated part of docs/database.md.
+ * @returns the modules of generated/sql by name, and the generated part of docs/database.md.
  * @throws GenerateError that lists all mistakes.
  */
 export async function describeProject(

@@ -1,18 +1,25 @@
 // Holds the rows of the statements of prisma/sql against the types that the generator gave them.
 import { readFileSync } from 'node:fs'
 
-/** The TypeScript type of each column, by statement. */
-const rowTypes: Record<string, Record<string, string>> = JSON.parse(
-  readFileSync(new URL('../../../generated/sql/rows.json', import.meta.url), 'utf8'),
-)
+/** The TypeScript type of each column, by statement, as far as it has been read. */
+const rowTypes: Record<string, Array<[column: string, type: string]>> = {}
+
+/** The columns of `SomeStatementRow` in generated/sql. */
+function readRowTypes(label: string): Array<[column: string, type: string]> {
+  const [domain, statement] = label.split('/')
+  const name = `-${statement}`.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const module = readFileSync(new URL(`../../../generated/sql/${domain}.ts`, import.meta.url), 'utf8')
+  const [, body] = new RegExp(`^export interface ${name}Row \\{\n(.*?)^\\}`, 'ms').exec(module)!
+  return [...body.matchAll(/^ {2}"?(.+?)"?: (.+)$/gm)].map(([, column, type]) => [column, type])
+}
 
 /** Throws when a value does not have the type of its column. @param label the statement's `domain/name`. */
 export function requireRowTypes(label: string, rows: unknown[]): void {
-  const types = rowTypes[label]
+  const types = (rowTypes[label] ??= readRowTypes(label))
   for (const row of rows as Array<Record<string, unknown>>) {
     // A page past the end has one row, with the total only.
     if ('total' in row && row['id'] === null) continue
-    for (const [column, type] of Object.entries(types)) {
+    for (const [column, type] of types) {
       if (!fits(row[column], type))
         throw new Error(
           `${label}: the column ${column} has the type ${type}, and the value ${JSON.stringify(row[column])}`,
