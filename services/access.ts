@@ -57,34 +57,37 @@ interface StoredAnswer {
  */
 export async function authorizeReplay(tx: Db, request: RepeatedRequest, stored: StoredAnswer): Promise<void> {
   const { operation, principal } = request
-  const subject = subjectOf(request, stored.body ?? {})
-  if (subject !== null) await open(tx, subject)
+  const subjects = subjectsOf(request, stored.body ?? {})
+  for (const subject of subjects) await open(tx, subject)
   if (stored.credentialId === principal.credentialId) return
   const { secretAnswer } = operation
   if (secretAnswer) await requireUnlimited(tx, principal)
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
-  if (lacksScopes || ((subject === null || secretAnswer) && !hasProjects(principal, stored)))
+  if (lacksScopes || ((subjects.length === 0 || secretAnswer) && !hasProjects(principal, stored)))
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
 }
 
 /**
- * The subject of a stored answer; null outside of all projects and organizations. The status of the project
+ * The subjects of a stored answer; none outside of all projects and organizations. The status of a project
  * may have changed since, also by the request itself.
  */
-function subjectOf(
+function subjectsOf(
   { operation, principal, params: { id } }: RepeatedRequest,
   body: NonNullable<StoredAnswer['body']>,
-): AccessRequest | null {
+): AccessRequest[] {
   if (operation.organizationAccess !== undefined)
-    return { operation, principal, params: { id: id ?? body.id! } }
+    return [{ operation, principal, params: { id: id ?? body.id! } }]
   const { projectAccess } = operation
-  const named = id?.startsWith('prj_') === true ? id : body.project_id
-  // A new project declares no role. One of an organization may be lost to the user who created it.
-  const created = body.organization_id == null ? null : body.id
-  const projectId = projectAccess === null ? created : named
-  if (projectId == null) return null
-  const access = { role: 'viewer', ...projectAccess, states: ['active', 'archived', 'deleted'] }
-  return { operation: { ...operation, projectAccess: access }, principal, params: { id: projectId } }
+  const named = projectAccess === null ? null : id?.startsWith('prj_') === true ? id : body.project_id
+  // The operation declares no role for a new project. One of an organization may be lost to its creator.
+  const created = body.organization_id != null && body.id?.startsWith('prj_') === true ? body.id : null
+  return [...new Set([named, created])]
+    .filter((projectId) => projectId != null)
+    .map((projectId) => {
+      const declared = projectId === named ? projectAccess : null
+      const access = { role: 'viewer', ...declared, states: ['active', 'archived', 'deleted'] }
+      return { operation: { ...operation, projectAccess: access }, principal, params: { id: projectId } }
+    })
 }
 
 /**

@@ -742,11 +742,12 @@ const quotas = {
 }
 
 /**
- * The quotas of a user, by setting. `quota` is the name in the triggers of the function `count_quota`, in
- * errors and in GET /user/limits; `what` is the text in messages.
+ * The quotas of a user, by setting. `quota` is the name in prisma/sql/functions/all-quotas.sql, in errors and
+ * in GET /user/limits; `what` is the text in messages.
  */
 export const quotaSettings = {
   ...quotas,
+  // The only one that is older than the names QUOTA_*.
   webhookEndpointsPerUser: { quota: 'webhook_endpoints', what: 'webhook endpoints' },
 } as const
 

@@ -1,5 +1,5 @@
-// The quotas of a user, which triggers of the database count and enforce. Their names and defaults are in
-// infra/config/settings.ts.
+// The quotas of a user, which triggers of the database count and enforce: prisma/sql/functions/all-quotas.sql.
+// Their names and defaults are in infra/config/settings.ts.
 import type { Config } from '../../infra/config/config.ts'
 import { quotaSettings } from '../../infra/config/settings.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
@@ -10,7 +10,7 @@ import * as sql from '../../generated/sql/users.ts'
 
 type QuotaSetting = keyof typeof quotaSettings
 
-/** As in the triggers of the function `count_quota`. */
+/** As in prisma/sql/functions/all-quotas.sql. */
 export type QuotaName = (typeof quotaSettings)[QuotaSetting]['quota']
 
 export interface Quota {

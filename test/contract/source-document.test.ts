@@ -123,16 +123,16 @@ t.test('messages are sentences for people', async (t) => {
   const message = async (path: string): Promise<string> => (await client.get(path)).body.error.message
   t.equal(await message('/projects?limit=101'), 'limit must be between 1 and 100')
   t.equal(await message('/projects?page=1&page=2'), 'page can be given only once')
-  t.equal(await message('/projects?color=red'), 'Unknown parameter: color')
+  t.equal(await message('/projects?surprise=red'), 'Unknown parameter: surprise')
   t.equal(await message('/projects?category='), 'category must not be empty: leave it out instead')
   const { body } = await client.post('/projects', {
     name: 'x',
     description: 1,
     tags: ['a', 'a'],
-    color: 'red',
+    surprise: 'red',
   })
   t.same(body.error.details.errors.map((problem: { message: string }) => problem.message).sort(), [
-    'Unknown field: color',
+    'Unknown field: surprise',
     'description must be a string or null',
     'tags contains the same value twice',
   ])

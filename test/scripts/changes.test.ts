@@ -185,8 +185,8 @@ const growth: Record<string, (schemas: Json) => void> = {
     KnowledgeDocument.properties.source.properties.type.anyOf[0].enum.push('url')
   },
   'a field of projects': ({ Project }) => {
-    Project.properties.color = { type: 'string' }
-    Project.required.push('color')
+    Project.properties.surprise = { type: 'string' }
+    Project.required.push('surprise')
   },
 }
 

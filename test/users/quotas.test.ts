@@ -1,6 +1,6 @@
 // The quotas of a user: requests at once end exactly at the limit, what is deleted is free again, and
 // GET /user/limits shows it.
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -18,6 +18,7 @@ import { openConnection, upload, uploadForm, uploadHead } from '../support/stora
 import { encodeMetadata } from '../support/http/tus.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
+const functions = resolve(import.meta.dirname, '../../prisma/sql/functions')
 /** How many requests are sent at once. */
 const attempts = process.env.FAULTS === 'long' ? 400 : 20
 const maxItems = 5
@@ -362,7 +363,7 @@ t.test('the limits of one user do not touch another, and all keys of a user coun
 
 t.test('what a user has by the counters is what the tables have', async (t) => {
   const { database } = server.services
-  const { prisma } = database
+  const { prisma, pool } = database
   const usedOf = statement<{ used: number }>(
     'SELECT coalesce(sum(used), 0)::int AS used FROM quota_usage WHERE quota = $1',
   )
@@ -373,4 +374,12 @@ t.test('what a user has by the counters is what the tables have', async (t) => {
   t.equal(await used('sessions'), await prisma.session.count())
   t.equal(await used('documents'), await prisma.document.count())
   t.equal(await used('invitations'), await prisma.invitation.count({ where: { status: 'pending' } }))
+
+  // A migration with a new quota counts the rows that are there.
+  await pool.query(`DROP TRIGGER quota_sessions_added ON ai_sessions;
+    DELETE FROM quota_changes WHERE quota = 'sessions'; DELETE FROM quota_totals WHERE quota = 'sessions'`)
+  t.equal(await used('sessions'), 0)
+  await pool.query(readFileSync(resolve(functions, 'count-quota.sql'), 'utf8'))
+  t.ok((await used('sessions')) > 0)
+  t.equal(await used('sessions'), await prisma.session.count())
 })

@@ -57,7 +57,7 @@ DECLARE
   q record;
 BEGIN
   FOR q IN
-    SELECT quota, source, changed, refunded,
+    SELECT *, NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = format('quota_%s_added', quota)) AS is_new,
       format('EXECUTE FUNCTION count_quota(%L, %L, %L, %L)', quota, owner, amount, counted) AS action
     FROM all_quotas()
   LOOP
@@ -72,6 +72,12 @@ BEGIN
     IF q.changed IS NOT NULL THEN
       EXECUTE format('CREATE OR REPLACE TRIGGER %I AFTER UPDATE OF %s ON %I FOR EACH ROW %s',
         'quota_' || q.quota || '_moved', q.changed, q.source, q.action);
+    END IF;
+    -- Counts the rows that a new quota finds. Creating its triggers has locked the table against changes.
+    IF q.is_new THEN
+      EXECUTE format('INSERT INTO quota_changes (user_id, quota, change)
+        SELECT account_of(%s), %L, %s FROM %I WHERE %s GROUP BY 1',
+        q.owner, q.quota, q.amount, q.source, q.counted);
     END IF;
   END LOOP;
 END $triggers$;
