@@ -4,12 +4,13 @@ import { readFileSync } from 'node:fs'
 /** The TypeScript type of each column, by statement, as far as it has been read. */
 const rowTypes: Record<string, Array<[column: string, type: string]>> = {}
 
-/** The columns of `SomeStatementRow` in generated/sql. */
+/** The columns by the statement's module in generated/sql; none if nobody reads its rows. */
 function readRowTypes(label: string): Array<[column: string, type: string]> {
-  const [domain, statement] = label.split('/')
-  const name = `-${statement}`.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+  const [domain] = label.split('/')
   const module = readFileSync(new URL(`../../../generated/sql/${domain}.ts`, import.meta.url), 'utf8')
-  const [, body] = new RegExp(`^export interface ${name}Row \\{\n(.*?)^\\}`, 'ms').exec(module)!
+  const [, row] = new RegExp(`(?:, (\\w+Row))?>\\(\n {2}'${label}',`).exec(module)!
+  if (row === undefined) return []
+  const [, body] = new RegExp(`^export interface ${row} \\{\n(.*?)^\\}`, 'ms').exec(module)!
   return [...body.matchAll(/^ {2}"?(.+?)"?: (.+)$/gm)].map(([, column, type]) => [column, type])
 }
 
