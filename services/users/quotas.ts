@@ -1,5 +1,5 @@
-// The quotas of a user, which triggers of the database count and enforce: prisma/sql/functions/all-quotas.sql.
-// Their names and defaults are in infra/config/settings.ts.
+// The quotas of a user, which triggers of the database count and enforce, by the rows of
+// prisma/sql/functions/all-quotas.sql. Their names and defaults are in infra/config/settings.ts.
 import type { Config } from '../../infra/config/config.ts'
 import { quotaSettings } from '../../infra/config/settings.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
