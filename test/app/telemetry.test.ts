@@ -88,7 +88,7 @@ t.test('a trace leads from the request over the job to the webhook', async (t) =
     server
       .output()
       .split('\n')
-      .find((text) => text.includes('"createProject"'))
+      .find((text) => text.includes('"createProject"') && text.includes('"msg":"request"'))
   await waitUntil(() => logged() !== undefined, 'the line of the request')
   t.equal(JSON.parse(logged()!).trace_id, traceId, 'the log names the trace')
 
