@@ -4,6 +4,7 @@ import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { methods } from '@platform-api/openapi/methods.ts'
+import { has, writes } from '../generate/crud/declared.ts'
 
 const specFolder = join(import.meta.dirname, '../../spec')
 
@@ -59,7 +60,13 @@ export async function writeLargeSpec(
 }
 
 function countOperations(items: any[]): number {
-  return items.reduce((sum, item) => sum + methods.filter((method) => item[method] !== undefined).length, 0)
+  return items.reduce((sum, item) => sum + operationsOf(item), 0)
+}
+
+/** A collection with `x-crud` has a list, the GET of one, and the writes that it does not leave out. */
+function operationsOf({ 'x-crud': crud, ...item }: any): number {
+  if (crud !== undefined) return 2 + writes.filter((verb) => has(crud, verb)).length
+  return methods.filter((method) => item[method] !== undefined).length
 }
 
 /** Appends the copy's number to operations, tags and the area's own components. */
