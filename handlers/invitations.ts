@@ -3,7 +3,7 @@ import type { Handlers } from '../services/handler.ts'
 import { acceptToProject, declineToProject } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
-import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
+import { openProject, openProjectInAnyState, requireProjectStatus } from '../services/projects/access.ts'
 import {
   closeInvitation,
   findInvitation,
@@ -26,7 +26,7 @@ export const invitations = {
 
   async revokeInvitation(request, { db, events }) {
     return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
+      const project = await openProjectInAnyState(tx, request, { lock: true })
       const { invitation: previous } = await findInvitation(tx, project, request)
       requireProjectStatus(project, request)
       request.ifMatch(previous)
@@ -49,7 +49,7 @@ export const invitations = {
 
   async resendInvitation(request, { db, events, cipher, mails }) {
     return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
+      const project = await openProjectInAnyState(tx, request, { lock: true })
       const { invitation: previous } = await findInvitation(tx, project, request)
       await requireMayGive(tx, request.principal, { projectId: project.id, role: previous.role })
       requireProjectStatus(project, request)

@@ -2,7 +2,7 @@
 // one by one.
 import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { findProject, openProject, requireProjectStatus } from '../services/projects/access.ts'
+import { openProject, openProjectInAnyState, requireProjectStatus } from '../services/projects/access.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { insertInvitation } from '../services/projects/invitations.ts'
@@ -31,7 +31,7 @@ export const members = {
     const { role, metadata } = body
     const createdById = principal.userId
     return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
+      const project = await openProjectInAnyState(tx, request, { lock: true })
       const { id: projectId } = project
       const invitee = await findInvitee(tx, projectId, principal, body)
       requireOwnerToChangeOwner(project.your_role, [role])
@@ -64,7 +64,7 @@ export const members = {
     const { id, member_id: memberId } = request.params
     const { role, custom_role_id: customRoleId } = request.body
     return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
+      const project = await openProjectInAnyState(tx, request, { lock: true })
       const previous = await findMember(tx, id, memberId, filesUrl())
       requireOwnerToChangeOwner(project.your_role, [previous.role, role ?? previous.role])
       requireProjectStatus(project, request)
@@ -90,7 +90,7 @@ export const members = {
   async removeMember(request, { db, events, filesUrl }) {
     const { id, member_id: memberId } = request.params
     return await db.transaction(async (tx) => {
-      const project = await findProject(tx, request, { lock: true })
+      const project = await openProjectInAnyState(tx, request, { lock: true })
       const member = await findMember(tx, id, memberId, filesUrl())
       requireCanRemove(project, request.principal, member)
       // A member can leave an archived project, too.

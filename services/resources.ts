@@ -11,7 +11,7 @@ import { conflict, notFound } from '../infra/errors.ts'
 import { newId, newIdAt, timeOf, type IdPrefix } from '../infra/ids.ts'
 import type { Handler, HandlerServices } from './handler.ts'
 import { openOrganization } from './organizations/access.ts'
-import { findProject, requireProjectStatus } from './projects/access.ts'
+import { openProjectInAnyState, requireProjectStatus } from './projects/access.ts'
 
 type Ids<R extends keyof Resources> = Extract<Resources[R][keyof Resources[R]], keyof operations>
 type Row<R extends keyof Resources> = R extends keyof components['schemas'] ? components['schemas'][R] : never
@@ -83,7 +83,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
   async function findPlace(db: Db, request: AnyRequest, options: { lock?: boolean }): Promise<() => void> {
     if (place === 'organization') await openOrganization(db, request, options)
     if (place !== 'project') return () => {}
-    const project = await findProject(db, request, options)
+    const project = await openProjectInAnyState(db, request, options)
     return () => requireProjectStatus(project, request)
   }
 

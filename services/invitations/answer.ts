@@ -12,7 +12,7 @@ import {
   type FoundMember,
   type OrganizationMember,
 } from '../organizations/members.ts'
-import { findProject, openProject, requireProjectStatus } from '../projects/access.ts'
+import { openProject, openProjectInAnyState, requireProjectStatus } from '../projects/access.ts'
 import {
   acceptInvitation,
   closeInvitation,
@@ -43,7 +43,7 @@ export async function acceptToProject(
   invited: ToProject,
 ): Promise<Member> {
   const request = { ...invited, operation: operations.acceptInvitation }
-  const project = await findProject(tx, request, { lock: true })
+  const project = await openProjectInAnyState(tx, request, { lock: true })
   const invitation = await findOwnInvitation(tx, project, request)
   requireProjectStatus(project, request)
   const { userId } = request.principal

@@ -5,7 +5,7 @@ import type { Db } from '../../infra/database/database.ts'
 import { ApiError, notFound } from '../../infra/errors.ts'
 import { openOrganization } from '../organizations/access.ts'
 import { findOrganizationMember, type OrganizationMember } from '../organizations/members.ts'
-import { findProject } from '../projects/access.ts'
+import { openProjectInAnyState } from '../projects/access.ts'
 import { findOwnInvitation, type Invitation } from '../projects/invitations.ts'
 import type { Principal } from '../users/authentication.ts'
 import {
@@ -75,7 +75,7 @@ async function placeOf({ prisma }: Db, id: string): Promise<string> {
 async function ofProject(db: Db, { id, principal }: Invited): Promise<OwnInvitation> {
   const params = { id: await placeOf(db, id), invitation_id: id }
   const request = { params, principal, operation: operations.declineInvitation }
-  const invitation = await findOwnInvitation(db, await findProject(db, request), request)
+  const invitation = await findOwnInvitation(db, await openProjectInAnyState(db, request), request)
   const { project_name: name, role, created_by_name: inviter, status } = invitation
   return { id, place: 'project', name, role, inviter, status }
 }

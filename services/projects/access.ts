@@ -37,7 +37,7 @@ export async function openProject(
   request: ProjectRequest,
   options: { lock?: boolean } = {},
 ): Promise<Project> {
-  const project = await findProject(db, request, options)
+  const project = await openProjectInAnyState(db, request, options)
   requireProjectStatus(project, request)
   return project
 }
@@ -46,7 +46,11 @@ export async function openProject(
  * `openProject` without the check of the status. For operations on something inside the project, whose 404
  * and 403 come before the 409 of the project: they call `requireProjectStatus` afterwards.
  */
-export async function findProject(db: Db, request: ProjectRequest, { lock = false } = {}): Promise<Project> {
+export async function openProjectInAnyState(
+  db: Db,
+  request: ProjectRequest,
+  { lock = false } = {},
+): Promise<Project> {
   const { operation, principal } = request
   const { id } = request.params
   const { role, states } = requiredAccess(operation)
