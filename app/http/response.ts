@@ -25,7 +25,10 @@ export interface HandlerAnswer {
   status: number
   body?: any
   headers?: Record<string, string>
-  /** Whether this repeats the response to an earlier request with the same Idempotency-Key. */
+  /**
+   * Whether this repeats the response to an earlier request with the same Idempotency-Key. `cancelMessage`
+   * assumes so when the answer is canceled already.
+   */
   replayed?: boolean
 }
 
