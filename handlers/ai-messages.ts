@@ -19,22 +19,22 @@ export const aiMessages = {
 
   async cancelMessage(request, { db, generations }) {
     const message = await openMessage(db, request)
+    // The keys of cancellations are not stored, so a request with any key counts as a repetition.
     if (message.status === 'canceled' && request.idempotency !== null)
       return { status: 200, body: toMessage(message), replayed: true }
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await generations.cancel(db, message.id)
     const current = await openMessage(db, request)
+    // The answer may have ended before it was canceled.
     if (current.status !== 'canceled') throw invalidState('message', current.status)
     return { status: 200, body: toMessage(current) }
   },
 
   async regenerateMessage(request, { db, config, events, providers, generations }) {
-    const { principal, body } = request
     const signal = request.signal()
-    const { message, task } = await regenerate({ db, config, events, providers }, request, body)
-    if (task === null) return { status: 200, body: toChatResponse(message), replayed: true }
-    generations.start(task, signal)
-    return { status: 200, body: toChatResponse(await generations.finished(message.id, principal)) }
+    const started = await regenerate({ db, config, events, providers }, request, request.body)
+    const { message, replayed } = await generations.complete(started, request.principal, signal)
+    return { status: 200, body: toChatResponse(message), replayed }
   },
 
   async streamMessage(request, { db, generations }) {

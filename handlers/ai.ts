@@ -7,8 +7,9 @@ import { usageToday } from '../services/ai/chat/usage.ts'
 
 export const ai = {
   async listModels({ query }, { providers }) {
-    const sorted = providers.models.toSorted((a, b) => (a.id < b.id === (query.order === 'asc') ? -1 : 1))
-    return { status: 200, body: pageOfArray('models', sorted, query) }
+    const ascending = providers.models.toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    const models = query.order === 'desc' ? ascending.toReversed() : ascending
+    return { status: 200, body: pageOfArray('models', models, query) }
   },
 
   async getAiUsage({ principal }, { db, config }) {
@@ -25,22 +26,21 @@ export const ai = {
   },
 
   async createChat(request, { db, config, events, providers, generations }) {
-    const { principal } = request
     const signal = request.signal()
-    const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
-    if (task === null) return { status: 200, body: toChatResponse(message), replayed: true }
-    generations.start(task, signal)
-    return { status: 200, body: toChatResponse(await generations.finished(message.id, principal)) }
+    const started = await startChat({ db, config, events, providers }, request, request.body)
+    const { message, replayed } = await generations.complete(started, request.principal, signal)
+    return { status: 200, body: toChatResponse(message), replayed }
   },
 
   async streamChat(request, { db, config, events, providers, generations }) {
     const signal = request.signal()
     const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
-    const follow = generations.follow(request, message, 0)
-    if (task === null) return { status: 200, body: follow, replayed: true }
+    const answerEvents = generations.follow(request, message, 0)
+    if (task === null) return { status: 200, body: answerEvents, replayed: true }
     generations.start(task, signal)
-    // A failure before the first token is answered with its status instead of a stream.
+    // Waits for the first token, at most one ping interval. If the answer fails by then, the response is that
+    // error instead of a stream.
     await generations.firstToken(message.id, config.streamPing * 1000)
-    return { status: 200, body: follow }
+    return { status: 200, body: answerEvents }
   },
 } satisfies Handlers<'ai'>

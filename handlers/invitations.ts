@@ -1,4 +1,4 @@
-// Invitations to join a project, sent to an email address that no user has yet.
+// Invitations to a project, for a user or an email address: list, revoke, resend, accept and decline.
 import type { Handlers } from '../services/handler.ts'
 import { acceptToProject, declineToProject } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'

@@ -1,4 +1,4 @@
-// The passkeys of a user. Signing in with one is in auth.ts.
+// The passkeys of a user, and the challenge for a sign-in. auth.ts verifies the signed challenge.
 import { changesOf } from '../infra/contract/changes.ts'
 import {
   addPasskey,

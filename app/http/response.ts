@@ -15,7 +15,7 @@ export interface RenderedResponse {
   text: string | null
 }
 
-/** A stored response for the repeated request. */
+/** The stored response, marked as a replay. */
 export function replayOf(stored: RenderedResponse): Replay {
   return new Replay({ ...stored, headers: headersOf({ ...stored, replayed: true }) })
 }
@@ -25,7 +25,10 @@ export interface HandlerAnswer {
   status: number
   body?: any
   headers?: Record<string, string>
-  /** Whether an earlier request with the same Idempotency-Key was answered so. */
+  /**
+   * Whether this repeats the response to an earlier request with the same Idempotency-Key. `cancelMessage`
+   * assumes so when the answer is canceled already.
+   */
   replayed?: boolean
 }
 
@@ -55,7 +58,8 @@ export function render(info: OperationInfo, answer: HandlerAnswer, strict: boole
   return { status, headers, text }
 }
 
-const serialized = new WeakMap<object, string>()
+/** By serializer and data. */
+const serialized = new Map<string, WeakMap<object, string>>()
 
 /** The data of a server-sent event as JSON. Many streams send the same object, so it is serialised once. */
 export function eventText(
@@ -65,20 +69,22 @@ export function eventText(
   data: object,
   strict: boolean,
 ): string {
-  let text = serialized.get(data)
+  const serializer = info.replies[status].events?.[event]
+  if (serializer === undefined)
+    throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
+  let texts = serialized.get(serializer)
+  if (texts === undefined) serialized.set(serializer, (texts = new WeakMap()))
+  let text = texts.get(data)
   if (text === undefined) {
-    const serializer = info.replies[status].events?.[event]
-    if (serializer === undefined)
-      throw new Error(`${info.id} sent the event ${event}, which the spec does not declare`)
     text = write(`${info.id} ${event}`, serializer, data, strict)
-    serialized.set(data, text)
+    texts.set(data, text)
   }
   return text
 }
 
 /**
- * The GET operations of the resources that operations create, by operation and status: a member is added with
- * 201, or invited with 202.
+ * Caches, by operation and status, the GET operation of the created resource. The status matters: `addMember`
+ * creates a member with 201 and an invitation with 202.
  */
 const readOperations = new Map<string, OperationInfo>()
 
@@ -106,7 +112,7 @@ export function entityTag(info: OperationInfo, entity: unknown): string {
   return etagFor(read, 200, entity, serialize(read, 200, entity, false))
 }
 
-/** Leaves out volatile fields: counters that others change would make every precondition fail. */
+/** Sets volatile fields to 0 or null: counters that others change would make every precondition fail. */
 function etagFor(info: OperationInfo, status: number, body: unknown, text: string): string {
   const { volatile } = info.replies[status]
   if (volatile === undefined) return etagOf(text)
@@ -125,6 +131,14 @@ function write(what: string, serializer: string, body: unknown, strict: boolean)
   return serializers[serializer](body)
 }
 
+const maxLinkLength = 4096
+
+interface Pagination {
+  page: number
+  total_pages: number
+  next_cursor: string | null
+}
+
 /**
  * The Link header of a page (RFC 8288): first, prev, next and last. A page that was requested by a cursor
  * links to the first and the next page only. Other query parameters are kept. If the links are
@@ -133,31 +147,25 @@ function write(what: string, serializer: string, body: unknown, strict: boolean)
 export function pageLinks(
   base: string,
   query: Record<string, unknown>,
-  { page, total_pages: last, next_cursor: cursor }: Pagination,
+  { page, total_pages, next_cursor }: Pagination,
 ): string {
   const { page: _page, cursor: _cursor, ...rest } = query
   const kept = `${new URLSearchParams(flattened(rest))}`
   const link = (rel: string, place = ''): string => {
-    const parameters = kept === '' || place === '' ? kept + place : `${kept}&${place}`
-    return `<${base}?${parameters}>; rel="${rel}"`
+    const parameters = [kept, place].filter((part) => part !== '').join('&')
+    return `<${base}${parameters === '' ? '' : `?${parameters}`}>; rel="${rel}"`
   }
-  const links =
-    query.cursor !== undefined
-      ? [link('first'), ...(cursor === null ? [] : [link('next', `cursor=${encodeURIComponent(cursor)}`)])]
-      : [
-          link('first', 'page=1'),
-          ...(page > 1 ? [link('prev', `page=${Math.min(page - 1, Math.max(1, last))}`)] : []),
-          ...(page < last ? [link('next', `page=${page + 1}`)] : []),
-          link('last', `page=${Math.max(1, last)}`),
-        ]
+  const links: string[] = []
+  if (query.cursor !== undefined) {
+    links.push(link('first'))
+    if (next_cursor !== null) links.push(link('next', `cursor=${encodeURIComponent(next_cursor)}`))
+  } else {
+    const last = Math.max(1, total_pages)
+    links.push(link('first', 'page=1'))
+    if (page > 1) links.push(link('prev', `page=${Math.min(page - 1, last)}`))
+    if (page < last) links.push(link('next', `page=${page + 1}`))
+    links.push(link('last', `page=${last}`))
+  }
   const header = links.join(', ')
   return header.length > maxLinkLength ? links[0] : header
-}
-
-const maxLinkLength = 4096
-
-interface Pagination {
-  page: number
-  total_pages: number
-  next_cursor: string | null
 }

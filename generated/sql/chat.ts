@@ -534,7 +534,7 @@ export interface ListWorkspacesRow {
 }
 
 /**
- * `read-session` that locks the session against other writers, and its project.
+ * Like `read-session`, but locks the session against other writers, and its project.
  * @see prisma/sql/chat/lock-session.sql
  */
 export const lockSession = optional<{ user_id: string; id: string }, LockSessionRow>(
@@ -705,7 +705,7 @@ export interface ReadHistoryRow {
 }
 
 /**
- * `read-message` that locks the message's project, as every transaction that changes a message must. The
+ * Like `read-message`, but locks the message's project, as every transaction that changes a message must. The
  * lock of the session keeps other writers of the message out.
  * @see prisma/sql/chat/read-message-and-lock-project.sql
  */

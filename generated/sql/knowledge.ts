@@ -586,7 +586,7 @@ export interface LockDocumentOfJobRow {
 }
 
 /**
- * `read-document` that locks the document and its project against other writers.
+ * Like `read-document`, but locks the document and its project against other writers.
  * @see prisma/sql/knowledge/lock-document.sql
  */
 export const lockDocument = optional<{ user_id: string; document_id: string; knowledge_base_id: string }, LockDocumentRow>(
@@ -687,7 +687,7 @@ export interface LockDocumentsWithoutJobRow {
 }
 
 /**
- * `open-knowledge-base` that locks the knowledge base against all other writers, and its project.
+ * Like `open-knowledge-base`, but locks the knowledge base against all other writers, and its project.
  * @see prisma/sql/knowledge/lock-knowledge-base.sql
  */
 export const lockKnowledgeBase = optional<{ user_id: string; id: string }, LockKnowledgeBaseRow>(
@@ -872,7 +872,7 @@ export interface ReadKnowledgeBasesAccessRow {
 }
 
 /**
- * `open-knowledge-base` that locks the knowledge base against deletion, and its project.
+ * Like `open-knowledge-base`, but locks the knowledge base against deletion, and its project.
  * @see prisma/sql/knowledge/reference-knowledge-base.sql
  */
 export const referenceKnowledgeBase = optional<{ user_id: string; id: string }, ReferenceKnowledgeBaseRow>(

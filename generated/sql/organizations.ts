@@ -621,7 +621,7 @@ export interface ListServiceAccountsRow {
 }
 
 /**
- * `find-organization` that blocks other writers of the organization and of its members, but not readers.
+ * Like `find-organization`, but blocks other writers of the organization and of its members, not readers.
  * @see prisma/sql/organizations/lock-organization.sql
  */
 export const lockOrganization = optional<{ user_id: string; id: string }, LockOrganizationRow>(
@@ -660,7 +660,7 @@ export interface LockProjectsOfOrganizationRow {
 }
 
 /**
- * `find-service-account` that blocks other writers of it and of its keys.
+ * Like `find-service-account`, but blocks other writers of it and of its keys.
  * @see prisma/sql/organizations/lock-service-account.sql
  */
 export const lockServiceAccount = optional<{ id: string }, LockServiceAccountRow>(
@@ -821,7 +821,7 @@ WHERE p.id = m.project_id AND p.organization_id = $1 AND m.user_id = $2
 export const transferProjectsOfMember = none<{ organization_id: string; user_id: string }>(
   'organizations/transfer-projects-of-member',
   `UPDATE projects p SET version = version + 1, owner_id = o.user_id,
-  updated_at = greatest(now(), p.updated_at + interval '1 millisecond')
+  updated_at = greatest(now(), updated_at + interval '1 millisecond')
 FROM (
   SELECT user_id FROM organization_members
   WHERE organization_id = $1 AND role = 'owner' AND status = 'active' AND user_id <> $2

@@ -986,7 +986,7 @@ export interface LockOpenCheckoutRow {
 }
 
 /**
- * `find-order` that locks the order against other writers.
+ * Like `find-order`, but locks the order against other writers.
  * @see prisma/sql/payments/lock-order.sql
  */
 export const lockOrder = optional<{ id: string }, LockOrderRow>(
@@ -1063,7 +1063,7 @@ export interface LockSubscriptionOfOrderRow {
 }
 
 /**
- * `find-subscription` that locks the subscription against other writers.
+ * Like `find-subscription`, but locks the subscription against other writers.
  * @see prisma/sql/payments/lock-subscription.sql
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
@@ -1154,7 +1154,7 @@ export interface ReadAbandonedRow {
 }
 
 /**
- * `read-subscription` that locks the subscription and its project.
+ * Like `read-subscription`, but locks the subscription and its project.
  * @see prisma/sql/payments/read-and-lock-subscription.sql
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
@@ -1199,7 +1199,7 @@ export interface ReadAndLockSubscriptionRow {
 }
 
 /**
- * `read-checkout` that locks the session's project, but not the session.
+ * Like `read-checkout`, but locks the session's project, not the session.
  * @see prisma/sql/payments/read-checkout-and-lock-project.sql
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
@@ -1302,7 +1302,7 @@ export interface ReadClockRow {
 }
 
 /**
- * The first order of a subscription.
+ * The ID of the order for a subscription's first period.
  * @see prisma/sql/payments/read-first-order.sql
  */
 export const readFirstOrder = one<{ subscription_id: string }, ReadFirstOrderRow>(
@@ -1328,8 +1328,7 @@ export interface ReadNextPeriodRow {
 }
 
 /**
- * `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
- * subscription.
+ * Like `read-order`, but locks the order's project. `lock-order` locks the order after its subscription.
  * @see prisma/sql/payments/read-order-and-lock-project.sql
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
@@ -1855,7 +1854,7 @@ export interface SetOrderCanceledRow {
 }
 
 /**
- * Marks a pending, locked order as paid.
+ * Marks an order as paid. The order must be locked and pending.
  * @see prisma/sql/payments/set-order-paid.sql
  */
 export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidRow>(

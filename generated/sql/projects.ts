@@ -669,7 +669,7 @@ export interface LockExpiredProjectRow {
 }
 
 /**
- * `find-project` that blocks other writers of the project and of its members, but not readers.
+ * Like `find-project`, but blocks other writers of the project and of its members, not readers.
  * @see prisma/sql/projects/lock-project.sql
  */
 export const lockProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, LockProjectRow>(

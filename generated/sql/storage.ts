@@ -870,7 +870,7 @@ export interface LockExpiredUploadsRow {
 }
 
 /**
- * `read-file` that locks the file against other writers, and its project.
+ * Like `read-file`, but locks the file against other writers, and its project.
  * @see prisma/sql/storage/lock-file.sql
  */
 export const lockFile = optional<{ user_id: string | null; id: string }, LockFileRow>(
@@ -928,7 +928,7 @@ export interface LockStorageRow {
 }
 
 /**
- * `find-upload` that locks the upload until the transaction ends.
+ * Like `find-upload`, but locks the upload until the transaction ends.
  * @see prisma/sql/storage/lock-upload.sql
  */
 export const lockUpload = optional<{ id: string }, LockUploadRow>(

@@ -269,7 +269,7 @@ export interface ListEndpointsRow {
 }
 
 /**
- * `find-delivery` that locks the delivery until the transaction ends.
+ * Like `find-delivery`, but locks the delivery until the transaction ends.
  * @see prisma/sql/webhooks/lock-delivery.sql
  */
 export const lockDelivery = optional<{ unlimited_key_types: readonly string[]; id: string }, LockDeliveryRow>(

@@ -1,6 +1,6 @@
 // A read replica for lists. It measures which commits the replica has, so that it is used for a user only
-// when it has everything that the user has written. While it is away or late, the lists are read from the
-// database itself.
+// when it has everything that the user is known to have written. Processes notify each other of writes, but do
+// not wait for each other. While the replica is away or late, the lists are read from the database itself.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, SqlClient, SqlPool } from './database.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -9,7 +9,7 @@ import { WriteTimes } from './write-times.ts'
 
 export interface ReadReplicaOptions {
   database: Database
-  listener: Pick<Bus, 'listening' | 'on'>
+  listener: Pick<Bus, 'on' | 'onState'>
   url: string
   poolSize: number
   /** Milliseconds by which the replica may be late. */
@@ -59,6 +59,8 @@ export class ReadReplica {
   #marks: Mark[] = []
   /** The replica has everything that was committed before this time. */
   #upToDateAt = -Infinity
+  /** Since when this process learns what users write through other processes; Infinity while it does not. */
+  #listeningSince = Infinity
   /** Why it cannot be used. */
   #failure: Error | null = null
   #running: Promise<void> | undefined
@@ -69,17 +71,24 @@ export class ReadReplica {
     this.#pool = database.openSqlPool({ name: 'platform replica', url, poolSize, statementTimeout })
     this.lists = this.#pool
     listener.on(writesChannel, (userId) => this.#writes.note(userId))
+    listener.onState((listening) => {
+      this.#listeningSince = listening ? performance.now() : Infinity
+    })
   }
 
-  /** Whether the replica is recent, and has everything that the user has written. */
+  /** Whether the replica is recent, and has everything that the user is known to have written. */
   serves(userId: string): boolean {
-    const { listener, maxLag } = this.#options
-    // Without notifications this process does not learn what users write elsewhere.
-    if (!listener.listening || performance.now() - this.#upToDateAt > maxLag) return false
+    // Any user may have written while this process received no notifications.
+    if (this.#upToDateAt < this.#listeningSince) return false
+    if (performance.now() - this.#upToDateAt > this.#options.maxLag) return false
     return !this.#writes.wroteSince(userId, this.#upToDateAt)
   }
 
-  /** Call this after a commit of the user and before the response: the servers learn that the user wrote. */
+  /**
+   * Call this after a commit of the user and before the response. This process knows of the write at once; the
+   * others when they process the notification, which this does not wait for. If it cannot be sent, they never
+   * know: they may serve the lists from before the write until the replica has it.
+   */
   async noteWrite(userId: string): Promise<void> {
     this.#writes.note(userId)
     await this.#options.database.sql(notifyWrite, [writesChannel, userId]).catch(this.#options.onError)
@@ -90,7 +99,7 @@ export class ReadReplica {
     const time = performance.now()
     const [[written], [replayed]] = await Promise.all([
       this.#options.database.reserve.sql(writtenPosition, []),
-      inTime(this.#pool.sql(replayedPosition, [])),
+      withTimeout(this.#pool.sql(replayedPosition, [])),
     ])
     if (replayed.id !== written.id)
       throw new WrongReplicaError(
@@ -107,7 +116,7 @@ export class ReadReplica {
     this.#advance(replayed.position)
   }
 
-  /** Starts to measure. Until then the replica is not used. */
+  /** Starts to measure periodically. */
   start(): void {
     this.#running ??= this.#run()
   }
@@ -115,6 +124,7 @@ export class ReadReplica {
   /** For the readiness: throws while the replica is not used. */
   async requireUsable(): Promise<void> {
     if (this.#failure !== null) throw this.#failure
+    if (this.#upToDateAt === -Infinity) throw new Error('The lag of the read replica is not known yet.')
     const lag = performance.now() - this.#upToDateAt
     if (lag > this.#options.maxLag)
       throw new Error(`The read replica is more than ${this.#options.maxLag / 1000} seconds late.`)
@@ -149,16 +159,15 @@ export class ReadReplica {
   }
 }
 
-/** A replica that hangs must not delay the measurement for the time-out of a statement. */
-async function inTime<T>(result: Promise<T>): Promise<T> {
+/** A replica that hangs must not delay the measurement until the statement times out. */
+async function withTimeout<T>(result: Promise<T>): Promise<T> {
   const timer = new AbortController()
-  const late = sleep(measureTimeout, null, { signal: timer.signal }).catch(() => null)
+  const timeout = sleep(measureTimeout, undefined, { signal: timer.signal }).then(() => {
+    throw new Error(`The read replica gave no answer within ${measureTimeout} ms.`)
+  })
   try {
-    const first = await Promise.race([result.then((value) => ({ value })), late])
-    if (first === null) throw new Error(`The read replica gave no answer within ${measureTimeout} ms.`)
-    return first.value
+    return await Promise.race([result, timeout])
   } finally {
     timer.abort()
-    result.catch(() => {})
   }
 }

@@ -23,21 +23,26 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-function write(part: Part): string {
+/** Escapes a text for elements and for attribute values in quotes. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character])
+}
+
+function render(part: Part): string {
   if (part === null) return ''
   if (part instanceof Html) return part.text
-  if (Array.isArray(part)) return part.map(write).join('')
-  return String(part).replace(/[&<>"']/g, (sign) => entities[sign])
+  if (Array.isArray(part)) return part.map(render).join('')
+  return escapeHtml(String(part))
 }
 
 /** A template for elements and for attribute values in double quotes. null renders as nothing. */
-export function html(texts: TemplateStringsArray, ...parts: Part[]): Html {
-  return new Html(texts.reduce((whole, text, i) => whole + write(parts[i - 1]) + text))
+export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
+  return new Html(strings.reduce((whole, string, i) => whole + render(parts[i - 1]) + string))
 }
 
 export interface DocumentParts {
   title: string
-  /** A URL, which may be a data URL. */
+  /** A data URL: the Content-Security-Policy allows no other images. */
   icon: string
   style: string
   head?: Html
@@ -66,7 +71,7 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
     </html> `.text
 }
 
-/** The Content-Security-Policy of a document: it allows the style sheet and forms to `formAction` only. */
+/** Allows the style sheet, images in data URLs and forms to `formAction`; forbids everything else. */
 export function contentSecurityPolicy(style: string, formAction: "'self'" | "'none'"): string {
   return [
     "default-src 'none'",

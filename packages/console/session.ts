@@ -136,14 +136,18 @@ export interface Problem {
 
 export interface Failure {
   message: string
-  /** The code of the API; null if it did not answer. */
+  /** The code of the API; null if it did not answer, or the error is the browser's. */
   code: string | null
   requestId: string | null
   problems: Problem[]
 }
 
+/** An error that is not of the client, such as a full `sessionStorage`, is also reported to the browser. */
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof PlatformError)) throw error
+  if (!(error instanceof PlatformError)) {
+    reportError(error)
+    return { message: String(error), code: null, requestId: null, problems: [] }
+  }
   const details = error.details as { errors?: Problem[] } | null
   return {
     message: error.code === null ? `The server did not answer: ${error.message}` : error.message,

@@ -1,10 +1,10 @@
-// Lints any OpenAPI document. Errors are what OpenAPI forbids, or what makes a document unusable. Advice is
-// what a reader or a generated client would miss.
+// Lints any OpenAPI document. Errors are what OpenAPI forbids, or what makes a document unusable. Warnings
+// are what a reader or a generated client would miss.
 import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
 
 export interface LintProblem {
-  severity: 'error' | 'advice'
+  severity: 'error' | 'warning'
   file: string
   line: number
   column: number
@@ -51,7 +51,7 @@ export async function lintOpenapi(file: string): Promise<LintProblem[]> {
     const at = problem.location[0]
     const { start } = getLineColLocation(at) as { start: { line?: number; col?: number } }
     return {
-      severity: problem.severity === 'error' ? 'error' : 'advice',
+      severity: problem.severity === 'error' ? 'error' : 'warning',
       file: relative(process.cwd(), at.source.absoluteRef),
       // An error about the whole file has no line.
       line: start.line || 1,
@@ -75,7 +75,7 @@ export interface LintProfile {
 /** The rules of OpenAPI, for any document. */
 export const openapi: LintProfile = { lint: lintOpenapi }
 
-/** @param shown the places that are printed of each rule's advice. Errors are printed all. */
+/** @param shown the places that are printed of each rule with warnings. Errors are printed all. */
 export function lintReport(problems: LintProblem[], shown = 3): string {
   const line = ({ file, line, column, message }: LintProblem): string =>
     `  ${file}:${line}:${column} ${message}`
@@ -90,11 +90,14 @@ export function lintReport(problems: LintProblem[], shown = 3): string {
     ...own.slice(0, limit).map(line),
     ...(own.length > limit ? [`  ... and ${own.length - limit} more`] : []),
   ]
-  const [errors, advice] = [of('error'), of('advice')]
-  const count = (groups: Array<[string, LintProblem[]]>): number => groups.flatMap(([, own]) => own).length
+  const [errors, warnings] = [of('error'), of('warning')]
+  const count = (groups: Array<[string, LintProblem[]]>, name: string): string => {
+    const { length } = groups.flatMap(([, own]) => own)
+    return `${length} ${name}${length === 1 ? '' : 's'}`
+  }
   return [
     ...errors.flatMap((each) => group(each, Infinity)),
-    ...advice.flatMap((each) => group(each, shown)),
-    `${count(errors)} ${count(errors) === 1 ? 'error' : 'errors'}, ${count(advice)} of advice`,
+    ...warnings.flatMap((each) => group(each, shown)),
+    `${count(errors, 'error')}, ${count(warnings, 'warning')}`,
   ].join('\n')
 }

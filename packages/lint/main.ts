@@ -1,6 +1,6 @@
-// `npm run toolkit -- lint FILE`: lints any OpenAPI document. Fails on errors, not on advice.
+// `npm run toolkit -- lint FILE`: lints any OpenAPI document. Fails on errors, not on warnings.
 //   --profile FILE  a module that exports a LintProfile; default openapi
-//   --all           prints every place of each piece of advice, instead of three
+//   --all           prints all places of warnings, instead of three for each rule
 //   --json          prints JSON
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'

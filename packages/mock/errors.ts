@@ -1,5 +1,5 @@
-// The errors of the mock, in one shape: `{"error": {"code", "message", "details"}}`. Where the document
-// declares another shape, the mock answers with what the document declares.
+// The errors of the mock. Their body is `{"error": {"code", "message", "details"}}`, unless the document
+// declares another schema for the response.
 import type { Credential } from '@platform-api/openapi/document.ts'
 
 export interface Problem {
@@ -35,16 +35,16 @@ export function invalidRequest(problems: Problem[]): MockError {
   return new MockError(400, 'INVALID_REQUEST', message, { field, constraint, errors: problems })
 }
 
-/** @param accepted what the operation takes; its schemes are the challenges of the answer. */
-export function unauthorized(accepted: Credential[]): MockError {
+/** @param accepted the credentials that the operation accepts; they determine WWW-Authenticate. */
+export function unauthorized(accepted: Credential[], reason: 'missing' | 'unknown'): MockError {
   const schemes = new Set(
     accepted.map(({ scheme }) => (scheme === 'basic' ? 'Basic realm="mock"' : 'Bearer')),
   )
   return new MockError(
     401,
     'UNAUTHORIZED',
-    'The request has no valid key.',
-    { constraint: 'api_key', reason: 'missing' },
+    'The credentials are missing or invalid.',
+    { constraint: 'api_key', reason },
     { 'www-authenticate': [...schemes].join(', ') },
   )
 }

@@ -122,7 +122,11 @@ export async function createMock({
     url: string,
     request: FastifyRequest,
   ): Promise<MockAnswer> {
-    if (!isAllowed(operation, request, key)) throw unauthorized(operation.security.flat())
+    if (!isAllowed(operation, request, key)) {
+      const accepted = operation.security.flat()
+      const isMissing = accepted.every((credential) => keyIn(request, credential) === '')
+      throw unauthorized(accepted, isMissing ? 'missing' : 'unknown')
+    }
     const preference = preferenceOf(request.headers.prefer as string | undefined)
     if (preference.code !== undefined || preference.example !== undefined) {
       try {

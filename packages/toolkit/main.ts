@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // `npm run toolkit -- COMMAND`: the tools for any OpenAPI document.
-//   lint FILE                    errors and advice
+//   lint FILE                    errors and warnings
 //   generate FILE --out FOLDER   a server with a stub for each operation
 //   mock FILE                    a server that keeps what its clients create
 //   changes BEFORE AFTER         what changed, and what of it breaks clients

@@ -31,7 +31,7 @@ export interface VictimProcess {
 
 export function openVictims(target: Target, client: AttackClient): VictimProcess {
   // In a session of its own: Linux shares a CPU between sessions before it looks at priorities in them.
-  const process = fork(join(import.meta.dirname, 'victim-process.ts'), [target.url], { detached: true })
+  const child = fork(join(import.meta.dirname, 'victim-process.ts'), [target.url], { detached: true })
   return {
     async next() {
       const [{ keys }] = await target.people(1, 1)
@@ -41,11 +41,11 @@ export function openVictims(target: Target, client: AttackClient): VictimProcess
       return {
         async watch(ms) {
           const ended = new AbortController()
-          process.send({ key: keys[0], projectId: project.id, ms } satisfies Window)
+          child.send({ key: keys[0], projectId: project.id, ms } satisfies Window)
           try {
             return await Promise.race([
-              once(process, 'message', { signal: ended.signal }).then(([result]) => result as WindowResult),
-              once(process, 'exit', { signal: ended.signal }).then(() => {
+              once(child, 'message', { signal: ended.signal }).then(([result]) => result as WindowResult),
+              once(child, 'exit', { signal: ended.signal }).then(() => {
                 throw new Error('the process of the victim ended')
               }),
             ])
@@ -56,9 +56,9 @@ export function openVictims(target: Target, client: AttackClient): VictimProcess
       }
     },
     async close() {
-      if (process.exitCode !== null || process.signalCode !== null) return
-      const exited = once(process, 'exit')
-      process.disconnect()
+      if (child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.disconnect()
       await exited
     },
   }

@@ -156,7 +156,7 @@ async function checkReplica(
 ): Promise<void> {
   if (databaseReadUrl === null) return
   const database = openDatabase({ url, poolSize: 1 })
-  const listener = { listening: false, on() {} }
+  const listener = { on() {}, onState() {} }
   const options = { database, listener, url: databaseReadUrl, poolSize: 1, maxLag, onError() {} }
   const replica = new ReadReplica(options)
   try {

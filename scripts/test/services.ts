@@ -10,7 +10,6 @@ import {
   rmSync,
   statfsSync,
 } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,6 +20,7 @@ import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { acceptsConnections } from './accepts-connections.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 import { freePort } from './free-port.ts'
 import { killProcessesOf, type LeftProcess } from './left-processes.ts'
@@ -176,8 +176,8 @@ async function startRedis(folder: string): Promise<{ url: string; stop: () => Pr
     await ended
   }
   const deadline = Date.now() + 10_000
-  while (!(await accepts(port))) {
-    if (server.exitCode !== null || Date.now() > deadline) {
+  while (!(await acceptsConnections(port))) {
+    if (server.exitCode !== null || server.signalCode !== null || Date.now() > deadline) {
       await stop()
       throw new Error(`${binary} does not start. Fix or remove it, and run the tests again.`)
     }
@@ -198,15 +198,4 @@ function onPath(name: string): string | undefined {
         return false
       }
     })
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    const answer = (open: boolean) => {
-      socket.destroy()
-      resolve(open)
-    }
-    socket.once('connect', () => answer(true)).once('error', () => answer(false))
-  })
 }

@@ -1,6 +1,7 @@
 // The API reference at /docs: Scalar renders the OpenAPI document and sends test requests. The page loads no
 // external resources; its Content-Security-Policy forbids them.
 import { readFileSync } from 'node:fs'
+import { escapeHtml } from '../../infra/html/html.ts'
 
 const scalar = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
@@ -79,11 +80,6 @@ const icon = [
   '<path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>',
 ].join('')
 
-/** An object as JSON in an HTML attribute. */
-function attributeJson(value: object): string {
-  return JSON.stringify(value).replaceAll('&', '&amp;').replaceAll('"', '&quot;')
-}
-
 export function docsPage(): string {
   return `<!doctype html>
 <html lang="en">
@@ -98,7 +94,7 @@ export function docsPage(): string {
 <noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
 <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
 <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
-<div id="reference" data-configuration="${attributeJson(settings)}">Loading the reference…</div>
+<div id="reference" data-configuration="${escapeHtml(JSON.stringify(settings))}">Loading the reference…</div>
 <script src="${docsScriptPath}"></script>
 <script src="${pageScriptPath}"></script>
 </body>

@@ -38,9 +38,9 @@ async function outagesBehind(t: Test, name: ProxyName): Promise<void> {
   await underLoad(t, url, async () => {
     for (const [check, begin, end] of [
       ['bus', nats.pause, nats.resume],
-      ['bus', nats.stop, nats.start],
+      ['bus', nats.kill, nats.start],
       ['rate_limits', redis.pause, redis.resume],
-      ['rate_limits', redis.stop, redis.start],
+      ['rate_limits', redis.kill, redis.start],
     ] as const) {
       await begin()
       await waitUntil(async () => (await readiness()).checks[check] === 'unavailable', check)

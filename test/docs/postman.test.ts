@@ -7,7 +7,7 @@ import { startServer } from '../support/server/server.ts'
 
 type Json = any
 
-// The types of this package are for another module system.
+// A CommonJS package, whose types do not fit an import.
 const postman: Json = createRequire(import.meta.url)('postman-collection')
 const server = await startServer(t)
 const response = await fetch(`${server.url}/docs/postman.json`)
@@ -59,7 +59,10 @@ t.test('optional headers and query parameters are disabled, and the file is the 
   }
 })
 
-t.test('a run of the whole collection meets no invalid request', async (t) => {
+/** Pages that show a wrong password or an unknown token with 422, where the other operations return 401. */
+const signInPages = ['Submit the sign-in form', 'Use a token']
+
+t.test('every request of the collection is valid', async (t) => {
   const collection = new postman.Collection(json)
   collection.variables.one('apiKey')!.set(server.key)
   const statuses = new Map<string, number>()
@@ -67,12 +70,14 @@ t.test('a run of the whole collection meets no invalid request', async (t) => {
     const { status, text } = await send(collection, item)
     if (item.name === 'Archive or restore a price') await activate(collection)
     statuses.set(item.name, status)
-    // An earlier request may have deleted or expired the resource, and no request creates some resources.
-    const fine = status < 400 || ([404, 409, 410].includes(status) && !text.includes('no such path'))
-    // The collection has no token that was sent by e-mail, no session, and no identity provider.
-    const needsToken =
-      ([401, 403].includes(status) && /"(credentials|unknown|session)"/.test(text)) || status === 422
-    t.ok(fine || needsToken, `${item.name}: ${status}${fine ? '' : ` ${text}`}`)
+    // An earlier request may have deleted or expired the resource. Some resources are never created.
+    const lacksResource = [404, 409, 410].includes(status) && !text.includes('no such path')
+    // The collection has no session, and no tokens of mails.
+    const lacksCredentials =
+      ([401, 403].includes(status) && /"(credentials|unknown|session)"/.test(text)) ||
+      (status === 422 && signInPages.includes(item.name))
+    const isValid = status < 400 || lacksResource || lacksCredentials
+    t.ok(isValid, `${item.name}: ${status}`, { text })
   }
   for (const name of [
     'List files',
@@ -109,11 +114,13 @@ async function send(collection: Json, { request, name }: Json): Promise<{ status
     method: request.method,
     headers: { ...request.getHeaders({ enabled: true }), ...auth },
     body: bodyOf(request, name, filled),
-    // An event stream does not end by itself.
     signal: AbortSignal.timeout(10_000),
     redirect: 'manual',
   })
-  const text = name === 'Stream events' ? await firstBytes(answer) : await answer.text()
+  // An event stream does not end by itself.
+  const isEndless = name === 'Stream events'
+  if (isEndless) await cancelAfterFirstBytes(answer)
+  const text = isEndless ? '' : await answer.text()
   const pm = {
     response: { code: answer.status, headers: answer.headers },
     collectionVariables: {
@@ -146,9 +153,8 @@ function exampleFile(name: string): File {
     : new File(['What is reported.\n'], 'report.txt', { type: 'text/plain' })
 }
 
-async function firstBytes(answer: Response): Promise<string> {
+async function cancelAfterFirstBytes(answer: Response): Promise<void> {
   const reader = answer.body!.getReader()
   await reader.read()
   await reader.cancel()
-  return ''
 }

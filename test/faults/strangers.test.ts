@@ -104,8 +104,8 @@ for (const stranger of strangers) {
     }
     add(`${stranger.name}, ${operationsOf(await readOpenapi(file)).length} operations`)
     const lint = await runMeasured(['packages/lint/main.ts', file], root, 1)
-    const [, found, advice] = /(\d+) errors?, (\d+) of advice\s*$/.exec(lint.stdout)!
-    add(`${found}, ${advice}; ${shown(lint)}`)
+    const [, found, warnings] = /(\d+) errors?, (\d+) warnings?\s*$/.exec(lint.stdout)!
+    add(`${found}, ${warnings}; ${shown(lint)}`)
     t.equal(Number(found), errors, `${errors} errors of lint`)
 
     const folder = await mkdtemp(join(tmpdir(), 'stranger-'))

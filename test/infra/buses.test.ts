@@ -142,7 +142,7 @@ t.test('NATS that is away', { skip: skipWithoutNats }, async (t) => {
     (await busOf(server)).body.checks.bus === 'unavailable'
 
   for (const [fault, begin, end] of [
-    ['killed', nats.stop, nats.start],
+    ['killed', nats.kill, nats.start],
     ['hung', nats.pause, nats.resume],
   ] as const)
     t.test(`${fault}: processes listen at PostgreSQL, revocation and streams go on`, async (t) => {

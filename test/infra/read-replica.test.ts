@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { ReadReplica } from '../../infra/database/read-replica.ts'
 import { WriteTimes } from '../../infra/database/write-times.ts'
 import { createClient } from '../support/http/client.ts'
 import { createTestDatabase } from '../support/database/database.ts'
@@ -105,6 +106,44 @@ t.test('lists come from the replica, and each user reads what it wrote', async (
     await waitUntil(() => serves(one, reader), 'the replica')
     t.match(await whenReplica(reader, 'ok'), { status: 'ok' })
   })
+
+  t.test(
+    'after missed notifications, the replica must have everything from before the reconnect',
+    async (t) => {
+      let setListening = (_listening: boolean): void => {}
+      const listener = {
+        on() {},
+        onState: (callback: (listening: boolean) => void) => {
+          setListening = callback
+        },
+      }
+      const own = new ReadReplica({
+        database: one.services.database,
+        listener,
+        url: replica.url,
+        poolSize: 1,
+        maxLag: 60_000,
+        onError: t.error,
+      })
+      t.teardown(() => own.close())
+      const measuredServes = async (): Promise<boolean> => {
+        await own.measure()
+        return own.serves(writer.id)
+      }
+      await own.measure()
+      t.notOk(own.serves(writer.id), 'it has not listened yet')
+      setListening(true)
+      await waitUntil(measuredServes, 'the replica')
+      setListening(false)
+      t.notOk(own.serves(writer.id), 'it does not listen')
+      await onReplica('SELECT pg_wal_replay_pause()')
+      await writer.client.post('/projects', { name: 'missed' })
+      setListening(true)
+      t.notOk(await measuredServes(), 'the replica does not have the write')
+      await onReplica('SELECT pg_wal_replay_resume()')
+      await waitUntil(measuredServes, 'the replica has the write')
+    },
+  )
 
   t.test('a replica that hangs, then is gone', async (t) => {
     const processes = backendsOf(replica.pid)

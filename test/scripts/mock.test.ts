@@ -74,6 +74,21 @@ for (const [id, info] of Object.entries(operations) as Array<[OperationId, Opera
   })
 }
 
+t.test('an error says whether the key is missing or another one', async (t) => {
+  const own = await createMock({ document, profile, key: 'right' })
+  t.teardown(() => own.close())
+  for (const [headers, reason] of [
+    [{}, 'missing'],
+    [{ authorization: 'Bearer wrong' }, 'unknown'],
+  ] as const) {
+    const answer = await own.inject({ method: 'GET', url: '/v1/projects', headers })
+    t.equal(answer.statusCode, 401)
+    t.match(answer.json(), {
+      error: { message: 'The credentials are missing or invalid.', details: { reason } },
+    })
+  }
+})
+
 t.test('the mock rejects a missing key, an invalid body and an undeclared status', async (t) => {
   t.equal((await fetch(`${address}/v1/projects`)).status, 401)
   const wrong = await fetch(`${address}/v1/projects`, {

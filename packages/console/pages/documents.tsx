@@ -4,7 +4,7 @@ import { listAt } from '../model.ts'
 import type { PageProps } from '../router.ts'
 import { isAllowed } from '../session.ts'
 import { UploadArea, useUploaded } from './upload-area.tsx'
-import { toDocument } from './uploads.ts'
+import { documentTarget } from './uploads.ts'
 
 export function DocumentsPage({ path, query, values }: PageProps) {
   const { page: list } = listAt(path)!
@@ -13,7 +13,7 @@ export function DocumentsPage({ path, query, values }: PageProps) {
   const canUpload = isAllowed('createDocument') && isAllowed('uploadFile')
   return (
     <ListPage {...{ list, values, path, query, round }}>
-      {() => canUpload && <UploadArea label="Add files" targetIn={() => toDocument(values.id)} />}
+      {() => canUpload && <UploadArea label="Add files" targetIn={() => documentTarget(values.id)} />}
     </ListPage>
   )
 }

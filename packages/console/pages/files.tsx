@@ -8,7 +8,7 @@ import { href, type PageProps } from '../router.ts'
 import { contentOf, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
 import { UploadArea, useUploaded } from './upload-area.tsx'
-import { toFile, type Target } from './uploads.ts'
+import { fileTarget, type Target } from './uploads.ts'
 
 export function FilesPage({ path, query, values }: PageProps) {
   const { page: list } = listAt(path)!
@@ -17,7 +17,7 @@ export function FilesPage({ path, query, values }: PageProps) {
   const targetIn = (inner: string): Target => {
     const projectId = query.get('project_id')
     const full = [folder, inner].filter(Boolean).join('/')
-    return toFile({ ...(projectId && { project_id: projectId }), ...(full && { path: full }) })
+    return fileTarget({ ...(projectId && { project_id: projectId }), ...(full && { path: full }) })
   }
   const canUpload = isAllowed('createUpload')
   return (

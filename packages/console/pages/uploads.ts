@@ -1,12 +1,12 @@
-// The uploads of this tab. They go on while other pages are shown, and resume after a pause, a broken
-// connection or, when the same file is chosen again, a reload of the page.
+// The uploads of this tab. They continue while other pages are shown. Uploads of files resume where they
+// stopped; uploads of documents start again.
 import { PlatformError } from '../../../generated/client/index.js'
 import { call, failureOf, isAllowed, resumableUpload, type Failure } from '../session.ts'
 
-/** The bytes of one request: progress is reported after each. */
+/** Bytes per request. */
 const pieceBytes = 8 * 1024 * 1024
-/** Attempts without progress until the person is asked, about half of a minute. */
-const attempts = 6
+/** Consecutive failures without progress before the upload fails: about 30 seconds. */
+const maxFailures = 6
 const maxAtOnce = 3
 
 interface Sending {
@@ -18,7 +18,7 @@ interface Sending {
 export interface Target {
   /** The path of the list that gets the item. */
   list: string
-  /** Identifies an upload together with the file: uploading a file again to the same target resumes. */
+  /** Together with the file, identifies an upload. */
   key: string
   /** @returns the path of the new item. */
   send(file: File, sending: Sending): Promise<string>
@@ -27,7 +27,7 @@ export interface Target {
 }
 
 /** @param fields of the new file, such as its folder. */
-export function toFile(fields: Record<string, string>): Target {
+export function fileTarget(fields: Record<string, string>): Target {
   const key = `upload ${new URLSearchParams(fields)}`
   const nameOf = ({ name, size, lastModified }: File): string => `${key} ${size} ${lastModified} ${name}`
   return {
@@ -42,7 +42,7 @@ export function toFile(fields: Record<string, string>): Target {
           fields,
           uploadId: known ?? undefined,
           pieceSize: pieceBytes,
-          retries: attempts,
+          retries: maxFailures,
           onCreated: (id) => sessionStorage.setItem(name, id),
         })
         sessionStorage.removeItem(name)
@@ -65,7 +65,7 @@ export function toFile(fields: Record<string, string>): Target {
 }
 
 /** @param base the ID of a knowledge base. */
-export const toDocument = (base: string): Target => ({
+export const documentTarget = (base: string): Target => ({
   list: `/ai/knowledge/${base}/documents`,
   key: base,
   async send(file, sending) {
@@ -100,7 +100,7 @@ let lastId = 0
 
 export const uploads = (): readonly Upload[] => kept
 
-/** A file that is on its way already, or waits for a person, is continued and not sent twice. */
+/** If the same file is already in the list and not done, resumes that upload instead of adding another. */
 export function addFile(file: File, target: Target): void {
   const same = kept.find(
     (upload) =>
@@ -112,7 +112,11 @@ export function addFile(file: File, target: Target): void {
   )
   if (same !== undefined) return resume(same.id)
   const abort = new AbortController()
-  kept.push({ id: ++lastId, file, target, sent: 0, state: 'waiting', failure: null, path: null, abort })
+  kept = [
+    ...kept,
+    { id: ++lastId, file, target, sent: 0, state: 'waiting', failure: null, path: null, abort },
+  ]
+  changes.dispatchEvent(new Event('change'))
   sendNext()
 }
 
@@ -124,15 +128,19 @@ export function resume(id: number): void {
   sendNext()
 }
 
+/** Pauses an upload that waits or is being sent. */
 export function pause(id: number): void {
-  kept.find((upload) => upload.id === id)!.abort.abort()
+  const upload = kept.find((each) => each.id === id)
+  if (upload?.state !== 'waiting' && upload?.state !== 'sending') return
+  upload.abort.abort()
   change(id, { state: 'paused' })
   sendNext()
 }
 
 /** Removes an upload from the list, and stops it. */
 export function dismiss(id: number): void {
-  const upload = kept.find((each) => each.id === id)!
+  const upload = kept.find((each) => each.id === id)
+  if (upload === undefined) return
   upload.abort.abort()
   if (upload.state !== 'done') upload.target.discard(upload.file)
   kept = kept.filter((each) => each !== upload)
@@ -161,13 +169,13 @@ async function send({ id, file, target, abort: { signal } }: Upload): Promise<vo
     change(id, { state: 'done', sent: file.size, path })
     changes.dispatchEvent(new Event('done'))
   } catch (error) {
-    if (signal.aborted) return
-    change(id, { state: 'failed', failure: failureOf(error) })
+    if (!signal.aborted) change(id, { state: 'failed', failure: failureOf(error) })
+  } finally {
+    sendNext()
   }
-  sendNext()
 }
 
-// Uploads that failed without a network resume when it returns.
+// Uploads that failed without an answer of the server (`code` is null) resume when the network returns.
 addEventListener('online', () => {
   for (const { id, failure } of kept) if (failure?.code === null) resume(id)
 })

@@ -26,7 +26,11 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const content = randomBytes(20_000_000)
     const file = { name: 'film.bin', mimeType: 'application/octet-stream', buffer: content }
     await page.getByLabel('Upload files').setInputFiles(file)
+    const pause = await page.getByRole('button', { name: 'Pause film.bin' }).elementHandle()
     await page.getByText('uploaded', { exact: true }).waitFor()
+    await pause!.evaluate('(button) => button.click()')
+    await page.getByText('uploaded', { exact: true }).waitFor()
+    t.equal(await page.getByText('paused').count(), 0, 'an upload that is done is not paused')
     t.ok(pieces > 3, `${pieces} requests`)
     const { data } = (await person.client.get('/storage/files')).body
     t.match(data, [
@@ -138,6 +142,39 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await waitUntil(
       async () => (await third.client.get('/storage/usage')).body.reserved_bytes === 0,
       'the bytes to be free again',
+    )
+  })
+
+  t.test('a fourth upload is listed while it waits', async (t) => {
+    const { page } = await openConsole(t, browser, server.url, '/storage/files', await server.person())
+    const gate = Promise.withResolvers<void>()
+    await page.route('**/storage/uploads', async (route) => {
+      await gate.promise
+      await route.continue()
+    })
+    const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })
+    await page.getByLabel('Upload files').setInputFiles(['a', 'b', 'c'].map(file))
+    await page.getByText(', sending').nth(2).waitFor()
+    await page.getByLabel('Upload files').setInputFiles(file('d'))
+    await page.getByText(', waiting').waitFor()
+    gate.resolve()
+    await page.getByText('uploaded', { exact: true }).nth(3).waitFor()
+  })
+
+  t.test('an error of the browser fails its upload alone, and the next one starts', async (t) => {
+    const { page } = await openConsole(t, browser, server.url, '/storage/files', await server.person())
+    await page.evaluate(`
+      const setItem = Storage.prototype.setItem
+      Storage.prototype.setItem = function (key, value) {
+        if (key.startsWith('upload ') && !key.endsWith('d')) throw new DOMException('full', 'QuotaExceededError')
+        setItem.call(this, key, value)
+      }`)
+    const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })
+    await page.getByLabel('Upload files').setInputFiles(['a', 'b', 'c', 'd'].map(file))
+    await page.getByText('uploaded', { exact: true }).waitFor()
+    t.strictSame(
+      await page.getByRole('alert').locator('p:first-child').allTextContents(),
+      Array.from({ length: 3 }, () => 'QuotaExceededError: full'),
     )
   })
 

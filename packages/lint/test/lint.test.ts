@@ -1,4 +1,4 @@
-// Errors and advice on a document of another API.
+// Errors and warnings about a document of another API.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,10 +9,10 @@ const main = join(import.meta.dirname, '../main.ts')
 const library = join(import.meta.dirname, '../../../test/support/contract/foreign-servers/library.yaml')
 const lint = (file: string) => spawnSync(process.execPath, [main, file], { encoding: 'utf8' })
 
-t.test('lint lists advice, and fails on errors', async (t) => {
+t.test('lint lists warnings, and fails on errors', async (t) => {
   const valid = lint(library)
   t.equal(valid.status, 0, valid.stderr)
-  t.match(valid.stdout, /^0 errors, \d+ of advice$/m)
+  t.match(valid.stdout, /^0 errors, \d+ warnings?$/m)
   const folder = t.testdir()
   const broken = join(folder, 'broken.yaml')
   writeFileSync(broken, readFileSync(library, 'utf8').replace('in: path', 'in: nowhere'))
@@ -22,7 +22,7 @@ t.test('lint lists advice, and fails on errors', async (t) => {
   t.equal(lint(join(folder, 'missing.yaml')).status, 2)
 })
 
-t.test('the report lists all errors, and some places of each advice', async (t) => {
+t.test('the report lists all errors, and some places of each warning', async (t) => {
   const problem = (severity: LintProblem['severity'], line: number): LintProblem => ({
     severity,
     file: 'a.yaml',
@@ -31,7 +31,7 @@ t.test('the report lists all errors, and some places of each advice', async (t) 
     message: 'wrong',
     rule: 'struct',
   })
-  const problems = [1, 2, 3].flatMap((line) => [problem('error', line), problem('advice', line)])
+  const problems = [1, 2, 3].flatMap((line) => [problem('error', line), problem('warning', line)])
   t.equal(
     lintReport(problems, 2),
     [
@@ -39,11 +39,12 @@ t.test('the report lists all errors, and some places of each advice', async (t) 
       '  a.yaml:1:1 wrong',
       '  a.yaml:2:1 wrong',
       '  a.yaml:3:1 wrong',
-      'advice struct: 3',
+      'warning struct: 3',
       '  a.yaml:1:1 wrong',
       '  a.yaml:2:1 wrong',
       '  ... and 1 more',
-      '3 errors, 3 of advice',
+      '3 errors, 3 warnings',
     ].join('\n'),
   )
+  t.match(lintReport([problem('error', 1), problem('warning', 1)]), /\n1 error, 1 warning$/)
 })

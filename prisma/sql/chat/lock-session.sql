@@ -1,4 +1,4 @@
--- `read-session` that locks the session against other writers, and its project.
+-- Like `read-session`, but locks the session against other writers, and its project.
 -- @optional
 SELECT {session-columns}, {projects/locked-access row=s role=ai_role}
 FROM ai_sessions s

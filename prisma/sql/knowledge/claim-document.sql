@@ -2,7 +2,7 @@
 -- needs.
 -- @optional
 WITH d AS (
-  UPDATE documents SET status = 'processing', updated_at = {next-updated-at}
+  UPDATE documents SET status = 'processing', updated_at = {times/next-updated-at}
   WHERE id = :id AND wanted = :wanted AND status IN ('queued', 'processing') RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,

@@ -1,4 +1,4 @@
--- `read-document` that locks the document and its project against other writers.
+-- Like `read-document`, but locks the document and its project against other writers.
 -- @optional
 SELECT {document-columns}, d.wanted, {projects/locked-access row=k role=ai_role} FROM knowledge_bases k
 LEFT JOIN LATERAL (

@@ -1,4 +1,4 @@
 -- Marks a document that was being processed as queued.
 -- @none
-UPDATE documents SET status = 'queued', updated_at = {next-updated-at}
+UPDATE documents SET status = 'queued', updated_at = {times/next-updated-at}
 WHERE id = :id AND wanted = :wanted AND status = 'processing'

@@ -1,7 +1,7 @@
 -- Marks a document as failed.
 -- @one
 WITH d AS (
-  UPDATE documents SET status = 'failed', error = :error, updated_at = {next-updated-at}
+  UPDATE documents SET status = 'failed', error = :error, updated_at = {times/next-updated-at}
     WHERE id = :id RETURNING *
 )
 SELECT {owned-document-columns} FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id

@@ -2,7 +2,7 @@
 -- @one
 WITH d AS (
   UPDATE documents SET name = coalesce(:name?, name), metadata = coalesce(:metadata?, metadata),
-    updated_at = {next-updated-at}
+    updated_at = {times/next-updated-at}
   WHERE id = :id RETURNING *
 )
 SELECT {owned-document-columns} FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id

@@ -1,4 +1,4 @@
--- `find-organization` that blocks other writers of the organization and of its members, but not readers.
+-- Like `find-organization`, but blocks other writers of the organization and of its members, not readers.
 -- @optional
 -- @type your_membership Schemas['Organization']['your_membership']
 {find-organization}

@@ -1,7 +1,7 @@
 -- Gives the projects of an organization whose `owner_id` is the user to another owner of the organization.
 -- @none
 UPDATE projects p SET version = version + 1, owner_id = o.user_id,
-  updated_at = greatest(now(), p.updated_at + interval '1 millisecond')
+  updated_at = {times/next-updated-at}
 FROM (
   SELECT user_id FROM organization_members
   WHERE organization_id = :organization_id AND role = 'owner' AND status = 'active' AND user_id <> :user_id

@@ -1,4 +1,4 @@
--- `find-order` that locks the order against other writers.
+-- Like `find-order`, but locks the order against other writers.
 -- @optional
 {find-order}
 FOR NO KEY UPDATE

@@ -1,4 +1,4 @@
--- `find-subscription` that locks the subscription against other writers.
+-- Like `find-subscription`, but locks the subscription against other writers.
 -- @optional
 {find-subscription}
 FOR NO KEY UPDATE

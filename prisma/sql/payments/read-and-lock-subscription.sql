@@ -1,4 +1,4 @@
--- `read-subscription` that locks the subscription and its project.
+-- Like `read-subscription`, but locks the subscription and its project.
 -- @optional
 SELECT {subscription-state-columns}, {projects/locked-access row=s role=payments_role}
 FROM subscriptions s

@@ -1,5 +1,4 @@
--- `read-order` that locks the order's project, but not the order: `lock-order` locks it after its
--- subscription.
+-- Like `read-order`, but locks the order's project. `lock-order` locks the order after its subscription.
 -- @optional
 SELECT {order-columns items=order_items}, {projects/locked-access row=o role=payments_role}
 FROM orders o

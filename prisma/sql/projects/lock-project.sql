@@ -1,4 +1,4 @@
--- `find-project` that blocks other writers of the project and of its members, but not readers.
+-- Like `find-project`, but blocks other writers of the project and of its members, not readers.
 -- @optional
 {find-project}
 FOR NO KEY UPDATE OF p

@@ -1,4 +1,4 @@
--- `read-file` that locks the file against other writers, and its project.
+-- Like `read-file`, but locks the file against other writers, and its project.
 -- @optional
 -- @nullable user_id
 SELECT {file-columns}, f.blob_key, u.status AS owner_status, {projects/locked-access row=f role=storage_role}

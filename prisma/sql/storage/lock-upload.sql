@@ -1,4 +1,4 @@
--- `find-upload` that locks the upload until the transaction ends.
+-- Like `find-upload`, but locks the upload until the transaction ends.
 -- @optional
 {find-upload}
 FOR UPDATE

@@ -1,7 +1,7 @@
 -- Gives the projects whose `owner_id` is the user to their longest-standing other owners.
 -- @none
 UPDATE projects p SET version = version + 1, owner_id = o.user_id,
-  updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  updated_at = {times/next-updated-at}
 FROM (
   SELECT DISTINCT ON (m.project_id) m.project_id, m.user_id
   FROM projects owned JOIN members m ON m.project_id = owned.id

@@ -1,4 +1,4 @@
--- `find-delivery` that locks the delivery until the transaction ends.
+-- Like `find-delivery`, but locks the delivery until the transaction ends.
 -- @optional
 {find-delivery}
 FOR NO KEY UPDATE OF d

@@ -30,6 +30,7 @@ import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { findMessage, type OwnedMessage } from './messages.ts'
 import { ProgressSaver } from './save-progress.ts'
+import type { StartedAnswer } from './start-answer.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
 import type { AnswerEvent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
@@ -99,8 +100,22 @@ export class Generations {
     answer.addFollower(disconnected)
   }
 
+  /**
+   * Generates a started answer to its end, unless it repeats an earlier one. Throws the error of a failed
+   * answer.
+   */
+  async complete(
+    { message, task }: StartedAnswer,
+    principal: Principal,
+    disconnected: AbortSignal,
+  ): Promise<{ message: OwnedMessage; replayed: boolean }> {
+    if (task === null) return { message, replayed: true }
+    this.start(task, disconnected)
+    return { message: await this.#finished(message.id, principal), replayed: false }
+  }
+
   /** Waits for the end of an answer. @returns the finished message. Throws the error of a failed answer. */
-  async finished(id: string, principal: Principal): Promise<OwnedMessage> {
+  async #finished(id: string, principal: Principal): Promise<OwnedMessage> {
     const { message, error } = (await this.#answers.get(id)?.finished) ?? { message: null, error: null }
     if (error !== null) throw error
     return message ?? (await this.#readFinished(id, principal))

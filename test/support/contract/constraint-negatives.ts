@@ -7,6 +7,7 @@ import { listedValues } from '../../../packages/openapi/discriminators.ts'
 import { plain } from '../../../scripts/generate/schemas.ts'
 import { formats } from '../../../infra/validation/formats.ts'
 import { keysOf } from '../../../infra/validation/json-pointer.ts'
+import { isObject } from '../../../infra/validation/strict-json.ts'
 import { violationsOf, unknownName, type Violation } from './constraint-violations.ts'
 import { sampleOf, typesOf } from './constraint-samples.ts'
 import type { Part, SchemaRoot, Site, Step } from './constraint-sites.ts'
@@ -306,7 +307,7 @@ export function applyViolation(
 ): Json {
   const isForm = part === 'form' || part === 'fields'
   if (steps.length === 0)
-    return 'value' in violation && (!isForm || isRecord(violation.value)) ? violation.value : undefined
+    return 'value' in violation && (!isForm || isObject(violation.value)) ? violation.value : undefined
   const [first, ...others] = steps
   if (first.kind !== 'property') return replaceAt(base, steps, violation)
   if ('remove' in violation && others.length === 0)
@@ -351,7 +352,7 @@ function encodeValue(value: Json, schema: Json, part: Part): Json {
   if (part === 'form' && types.includes('array'))
     return Array.isArray(value) && value.every(isSentAsItem) ? value : undefined
   if (part === 'query' && types.includes('object'))
-    return isRecord(value) && Object.values(value).every((text) => typeof text === 'string')
+    return isObject(value) && Object.values(value).every((text) => typeof text === 'string')
       ? value
       : undefined
   if (part === 'query' && types.includes('array')) return [value].flat().map(String)
@@ -452,8 +453,4 @@ function isChoice(alternatives: Json): boolean {
     Array.isArray(alternatives) &&
     alternatives.every((each) => Object.keys(each).join() === 'required' && each.required.length === 1)
   )
-}
-
-function isRecord(value: Json): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

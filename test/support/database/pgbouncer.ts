@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freePort } from '../../../scripts/test/free-port.ts'
 import { createDatabaseProxy } from './database-proxy.ts'
-import { acceptsConnections } from '../http/accepts-connections.ts'
+import { acceptsConnections } from '../../../scripts/test/accepts-connections.ts'
 import { waitUntil } from '../server/wait.ts'
 
 const binary = ['/usr/sbin/pgbouncer', '/usr/bin/pgbouncer'].find((path) => existsSync(path))

@@ -1,4 +1,4 @@
-// A Redis server for a test that stops it.
+// A Redis server for a test.
 import { existsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import type { Test } from 'tap'

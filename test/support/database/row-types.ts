@@ -16,6 +16,8 @@ function readRowTypes(label: string): Array<[column: string, type: string]> {
 
 /** Throws when a value does not have the type of its column. @param label the statement's `domain/name`. */
 export function requireRowTypes(label: string, rows: unknown[]): void {
+  // A statement without rows has no type of them.
+  if (rows.length === 0) return
   const types = (rowTypes[label] ??= readRowTypes(label))
   for (const row of rows as Array<Record<string, unknown>>) {
     // A page past the end has one row, with the total only.

@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { freePort } from '../../../scripts/test/free-port.ts'
-import { acceptsConnections } from './accepts-connections.ts'
+import { acceptsConnections } from '../../../scripts/test/accepts-connections.ts'
 import { waitUntil } from '../server/wait.ts'
 
 export type ProxyName = 'haproxy' | 'nginx'

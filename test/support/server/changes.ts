@@ -3,7 +3,9 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import type { TestServer } from './server.ts'
 
-/** The number of changed rows of each table so far. */
+/**
+ * The number of recorded changes by table, or by partition of a partitioned table. A TRUNCATE counts as one.
+ */
 export type Changes = Record<string, number>
 
 /** Columns that are written in the background, some time after the request that caused it. */
@@ -14,8 +16,9 @@ const leaseColumns = ['holder', 'held_until', 'lease_requested_at', 'temp_name']
 const ignoredColumns = [...backgroundColumns, ...leaseColumns]
 
 /**
- * Begins to record changes in the server's database by triggers. @returns a function that counts the changes
- * since then; those of a transaction that was rolled back do not count.
+ * Installs triggers that record changes in the server's database.
+ * @returns a function that counts the changes since then; those of a transaction that was rolled back do not
+ * count.
  */
 export async function recordChanges(
   t: Pick<Test, 'teardown'>,
@@ -44,21 +47,16 @@ export async function recordChanges(
     [ignoredColumns],
   )
   await client.query(rows.map(triggersOn).join(';'))
-  return async () =>
-    Object.fromEntries(
-      (
-        await client.query({
-          name: 'changes',
-          text: 'SELECT name, count(*)::int AS count FROM test.changes GROUP BY name ORDER BY name',
-        })
-      ).rows.map(({ name, count }) => [name, count]),
-    )
+  const text = 'SELECT name, count(*)::int AS count FROM test.changes GROUP BY name ORDER BY name'
+  return async () => {
+    const counted = await client.query<{ name: string; count: number }>({ name: 'changes', text })
+    return Object.fromEntries(counted.rows.map(({ name, count }) => [name, count]))
+  }
 }
 
 function triggersOn({ name, ignored }: { name: string; ignored: string[] }): string {
   const columns = `'{${ignored.join()}}'::text[]`
-  const row = (which: 'OLD' | 'NEW'): string =>
-    ignored.length === 0 ? `${which}.*` : `(to_jsonb(${which}) - ${columns})`
+  const row = (which: 'OLD' | 'NEW'): string => `(to_jsonb(${which}) - ${columns})`
   const record = 'EXECUTE FUNCTION test.record_change()'
   return `
     CREATE TRIGGER test_rows AFTER INSERT OR DELETE ON ${name} FOR EACH ROW ${record};

@@ -1,15 +1,15 @@
-// The process of a service that a test starts, kills and stops.
+// A child process that a test starts, kills, pauses and resumes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import type { Test } from 'tap'
-import { acceptsConnections } from '../http/accepts-connections.ts'
+import { acceptsConnections } from '../../../scripts/test/accepts-connections.ts'
 import { waitUntil } from './wait.ts'
 
 export interface ServiceProcess {
   start(): Promise<void>
-  /** Kills the process (SIGKILL): connections end, and new ones are refused. */
-  stop(): Promise<void>
-  /** Stops the process (SIGSTOP): connections stay, and nothing is answered. */
+  /** Sends SIGKILL: connections close, and new ones are refused. */
+  kill(): Promise<void>
+  /** Sends SIGSTOP: connections stay open, but nothing is answered. */
   pause(): Promise<void>
   resume(): Promise<void>
 }
@@ -27,18 +27,18 @@ export async function startServiceProcess(
       running = spawn(file, args, { stdio: 'ignore' })
       await waitUntil(() => acceptsConnections(port), file)
     },
-    async stop() {
-      const process = running
+    async kill() {
+      const child = running
       running = null
-      if (process === null || process.exitCode !== null) return
-      const exited = once(process, 'exit')
-      process.kill('SIGKILL')
+      if (child === null || child.exitCode !== null || child.signalCode !== null) return
+      const exited = once(child, 'exit')
+      child.kill('SIGKILL')
       await exited
     },
     pause: signal('SIGSTOP'),
     resume: signal('SIGCONT'),
   }
+  t.teardown(service.kill)
   await service.start()
-  t.teardown(service.stop)
   return service
 }

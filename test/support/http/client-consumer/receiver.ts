@@ -1,4 +1,4 @@
-// The story in Node.js, and a receiver of webhooks.
+// Runs story.ts in Node.js, and receives a webhook.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createPlatformClient, fileFrom, WebhookVerificationError } from '@platform-api/client'
@@ -8,6 +8,10 @@ import { story } from './story.js'
 const client = createPlatformClient()
 let secret = ''
 const received: Array<{ payload: string; headers: Record<string, string | string[] | undefined> }> = []
+let onEvent!: (event: PlatformEvent) => void
+const arrived = new Promise<PlatformEvent>((resolve) => {
+  onEvent = resolve
+})
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = []
@@ -25,10 +29,6 @@ const server = createServer((request, response) => {
   })
 })
 
-let onEvent: (event: PlatformEvent) => void = () => {}
-const arrived = new Promise<PlatformEvent>((resolve) => {
-  onEvent = resolve
-})
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
 const endpoint = await client.webhooks.endpoints.create({ url, event_types: ['file.created'] })

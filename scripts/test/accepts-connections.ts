@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-/** Whether a program listens on this port of loopback. */
+/** Whether a TCP server accepts connections on this port of 127.0.0.1. */
 export async function acceptsConnections(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   try {
