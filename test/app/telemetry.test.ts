@@ -1,9 +1,7 @@
 // OpenTelemetry: a trace from the client's request over the job to the webhook, in two processes, with their
 // metrics and logs.
-import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createClient } from '../support/http/client.ts'
@@ -13,6 +11,7 @@ import { bootstrapKey, spawnServer, spawnWorker } from '../support/server/proces
 import { openReceiver } from '../support/http/receiver.ts'
 import { startTelemetry } from '../../infra/telemetry/start.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { listen } from '../support/http/listen.ts'
 
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const traceparent = `00-${traceId}-00f067aa0ba902b7-01`
@@ -25,10 +24,8 @@ async function refusingModel(t: Test): Promise<{ url: string; traceparents: unkn
     traceparents.push(request.headers.traceparent)
     request.resume().on('end', () => response.writeHead(400).end('{}'))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, traceparents }
+  const port = await listen(t, server)
+  return { url: `http://127.0.0.1:${port}/v1`, traceparents }
 }
 
 t.test('a trace leads from the request over the job to the webhook', async (t) => {

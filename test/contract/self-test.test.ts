@@ -2,7 +2,6 @@
 // declare, and the coverage check names each operation and status that no test reached.
 import t from 'tap'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations } from '../../services/handler.ts'
@@ -12,6 +11,7 @@ import { isEndless } from '../support/contract/contract-schema.ts'
 import { declaredResponses, uncoveredResponses } from '../support/contract/contract-statuses.ts'
 import { createEventParser, openStream } from '../support/http/event-stream.ts'
 import { startServer } from '../support/server/server.ts'
+import { listen } from '../support/http/listen.ts'
 
 type Answer = { status: number; body?: any; headers?: Record<string, string> }
 /** The real handlers with modified answers. */
@@ -111,9 +111,8 @@ t.test('the test client throws on every answer that the spec does not declare', 
   const fakeServer = createServer((_request, response) =>
     response.writeHead(answer.status, answer.headers).end(answer.body),
   )
-  await new Promise<void>((resolve) => fakeServer.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => fakeServer.close())
-  const { get } = createClient(`http://127.0.0.1:${(fakeServer.address() as AddressInfo).port}`, null)
+  const port = await listen(t, fakeServer)
+  const { get } = createClient(`http://127.0.0.1:${port}`, null)
   const { etag: _etag, ...noEtag } = good
   const { link: _link, ...noLink } = good
   const { 'x-request-id': _id, ...noId } = good
@@ -271,11 +270,10 @@ t.test('the event stream parser throws on every event that the spec does not dec
   }
   let sent = ''
   const fakeServer = createServer((_request, response) => response.writeHead(200, head).end(sent))
-  await new Promise<void>((resolve) => fakeServer.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => fakeServer.close())
+  const port = await listen(t, fakeServer)
   const open = async (text: string) => {
     sent = text
-    return await openStream(`http://127.0.0.1:${(fakeServer.address() as AddressInfo).port}`, null)
+    return await openStream(`http://127.0.0.1:${port}`, null)
   }
   for (const [text, expectedError] of [
     ['data: {}\n\n', /the event message of streamEvents does not match the spec/],

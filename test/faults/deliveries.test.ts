@@ -2,7 +2,6 @@
 // endpoint at least once, and at most the running deliveries arrive twice. `npm run faults` kills 20 times
 // during 5,000 events, `npm test` once during 60.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createTestDatabase } from '../support/database/database.ts'
@@ -14,6 +13,7 @@ import {
   type WorkerProcess,
 } from '../support/server/process.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { listen } from '../support/http/listen.ts'
 
 const long = process.env.FAULTS === 'long'
 const kills = long ? 20 : 1
@@ -32,12 +32,8 @@ async function receiver(t: Test): Promise<{ url: string; got: Map<string, number
       setTimeout(() => response.end('thanks'), 5 + Math.random() * 20)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, got }
+  const port = await listen(t, server)
+  return { url: `http://127.0.0.1:${port}`, got }
 }
 
 t.test(

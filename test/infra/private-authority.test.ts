@@ -3,7 +3,6 @@
 import { execFile } from 'node:child_process'
 import { copyFileSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -12,6 +11,7 @@ import { makeCertificates, skipWithoutOpenssl } from '../support/http/certificat
 import { createClient } from '../support/http/client.ts'
 import { createCluster, ownFile, runCluster } from '../support/database/own-postgres.ts'
 import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
+import { listen } from '../support/http/listen.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -102,9 +102,7 @@ t.test('CA_FILE holds for all connections of the process', { skip: skipWithoutOp
     { cert: readFileSync(certificate), key: readFileSync(key) },
     (_request, reply) => reply.end('{}'),
   )
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => server.close())
-  const { port } = server.address() as AddressInfo
+  const port = await listen(t, server)
   // The modules with which the clients of S3, models, gateways, webhooks and Redis open their connections.
   const program = `
     import { get } from 'node:https'

@@ -1,7 +1,7 @@
 // A foreign program at the address of the database asks for the password; no connection of the server sends
 // it in clear or as MD5.
 import { readdirSync, readFileSync } from 'node:fs'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { Client } from '../../infra/database/client.ts'
@@ -11,6 +11,7 @@ import { databaseUrl } from '../../infra/postgres/address.ts'
 import { applyMigrations } from '../../infra/postgres/migrations.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { listen } from '../support/http/listen.ts'
 
 const PASSWORD = 'the-password-of-the-database'
 const CLEARTEXT = Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
@@ -32,12 +33,10 @@ async function openTrap(t: Test, request: Buffer) {
       })
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(t, server)
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
   const role = { role: 'platform', password: PASSWORD, database: 'platform' }
   return {
     url: databaseUrl({ host: '127.0.0.1', port }, role),

@@ -3,7 +3,6 @@ import { spawn } from 'node:child_process'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -13,6 +12,7 @@ import type { Finding } from '../../scripts/admin/doctor-report.ts'
 import { createEmptyDatabase, createTestDatabase, testSecretKey } from '../support/database/database.ts'
 import { inheritedEnvironment } from '../support/server/process.ts'
 import { openSession } from '../support/auth/session.ts'
+import { listen } from '../support/http/listen.ts'
 
 const script = join(import.meta.dirname, '../../scripts/admin/main.ts')
 const canary = 'canary-8812'
@@ -135,10 +135,8 @@ t.test('a file store of another database', async (t) => {
 
 t.test('services that do not answer, or refuse the key', async (t) => {
   const refusing = createServer((_request, response) => response.writeHead(401).end())
-  refusing.listen(0, '127.0.0.1')
-  await once(refusing, 'listening')
-  t.teardown(() => refusing.close())
-  const address = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`
+  const port = await listen(t, refusing)
+  const address = `http://127.0.0.1:${port}`
   const { url } = await createTestDatabase(t)
   const { code, of } = await doctor(t, {
     DATABASE_URL: url,

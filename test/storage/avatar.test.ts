@@ -3,7 +3,6 @@ import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { crc32, deflateSync } from 'node:zlib'
@@ -21,6 +20,7 @@ import {
   assertNothingLeft,
   type Upload,
 } from '../support/storage/storage.ts'
+import { listen } from '../support/http/listen.ts'
 
 const red = { r: 220, g: 20, b: 20 }
 const blue = { r: 20, g: 20, b: 220 }
@@ -677,13 +677,7 @@ t.test('a page of another origin can embed the image', { skip: skipWithoutBrowse
     })
     response.end(avatar.variants.map(({ size, url }: any) => `<img id="a${size}" src="${url}">`).join(''))
   })
-  await new Promise<void>((resolve) => {
-    elsewhere.listen(0, '127.0.0.1', resolve)
-  })
-  t.teardown(() => {
-    elsewhere.closeAllConnections()
-    elsewhere.close()
-  })
+  const port = await listen(t, elsewhere)
   const browser = await launchBrowser(t)
   const page = await browser.newPage()
   const warnings: string[] = []
@@ -691,7 +685,7 @@ t.test('a page of another origin can embed the image', { skip: skipWithoutBrowse
     if (['error', 'warning'].includes(message.type()) && !message.text().includes('favicon'))
       warnings.push(message.text())
   })
-  await page.goto(`http://127.0.0.1:${(elsewhere.address() as AddressInfo).port}/`)
+  await page.goto(`http://127.0.0.1:${port}/`)
   for (const size of [64, 128, 256]) {
     const natural = await page.evaluate(
       `(async () => {

@@ -16,6 +16,7 @@ import {
   triedOnce,
   whenDelivery,
 } from '../support/server/working-server.ts'
+import { listen } from '../support/http/listen.ts'
 
 const timeout = 1_500
 const server = await startWorkingServer(t, {
@@ -174,11 +175,7 @@ t.test('an attempt without a response records the reason', async (t) => {
     socket.on('error', () => {})
     socket.on('data', () => socket.end('HTTP/1.1 199 Almost\r\n\r\n'))
   })
-  await new Promise<void>((resolve) => odd.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    odd.close()
-  })
-  const { port } = odd.address() as { port: number }
+  const port = await listen(t, odd)
   const closed = await openListenerTrap(t)
   const cases: Array<{ name: string; answer?: ReceiverBehavior; url?: string; error: RegExp }> = [
     { name: 'no response', answer: 'never', error: /within 1\.5 seconds/ },

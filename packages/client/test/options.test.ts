@@ -1,12 +1,11 @@
 // The TypeScript client's options and errors: defaults from the environment, what a wrong URL or key says, a
 // class per kind of error, and the log.
 import { createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import * as client from '../../../generated/client/index.js'
 import { startServer } from '../../../test/support/server/server.ts'
 import { instantClock } from '../../../test/support/http/typed-client.ts'
+import { listen } from '../../../test/support/http/listen.ts'
 
 const { createPlatformClient, PlatformError } = client
 const server = await startServer(t)
@@ -80,10 +79,8 @@ t.test('a server that is not the API is named', async (t) => {
     const status = request.url!.includes('profile') ? 200 : 404
     response.writeHead(status, { 'content-type': 'text/html' }).end('<h1>Welcome</h1>')
   })
-  other.listen(0, '127.0.0.1')
-  await once(other, 'listening')
-  t.teardown(() => other.close())
-  const baseUrl = `http://127.0.0.1:${(other.address() as AddressInfo).port}`
+  const port = await listen(t, other)
+  const baseUrl = `http://127.0.0.1:${port}`
   const foreign = createPlatformClient({ baseUrl, apiKey: person.key, retries: 0 })
   for (const call of [foreign.getProfile(), foreign.listProjects(), foreign.events.stream().next()]) {
     const { message, code } = await errorOf(call)

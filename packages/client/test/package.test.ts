@@ -3,9 +3,7 @@
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises'
 import { existsSync } from 'node:fs'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -15,6 +13,7 @@ import { clientPackage } from '../../../services/docs/client-package.ts'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
 import { node20, skipWithoutNode20 } from '../../../test/support/server/node20.ts'
 import { startWorkingServer } from '../../../test/support/server/working-server.ts'
+import { listen } from '../../../test/support/http/listen.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
 const run = promisify(execFile)
@@ -203,11 +202,6 @@ async function startSite(t: Test): Promise<{ origin: string }> {
     if (!existsSync(file)) return response.writeHead(404).end()
     response.setHeader('content-type', 'text/javascript').end(await readFile(file))
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+  const port = await listen(t, server)
+  return { origin: `http://127.0.0.1:${port}` }
 }

@@ -1,5 +1,5 @@
 // The console's page of a session: questions, streamed answers, citations, and what goes wrong on the way.
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
@@ -14,6 +14,7 @@ import { startDocumentWorker } from '../../../test/support/ai/document-worker.ts
 import { openStream } from '../../../test/support/http/event-stream.ts'
 import type { Person } from '../../../test/support/server/server.ts'
 import { waitUntil } from '../../../test/support/server/wait.ts'
+import { listen } from '../../../test/support/http/listen.ts'
 
 const vault = 'The vault opens at nine.'
 const slow = { pieces: Array.from({ length: 3_000 }, (_, i) => `word${i} `), piecesPerSecond: 20 }
@@ -359,10 +360,9 @@ async function severable(t: Test, target: string): Promise<{ url: string; cut: (
     client.on('close', () => upstream.destroy())
     upstream.on('close', () => client.destroy())
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(t, server)
   t.teardown(() => {
     cut()
-    server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, cut }
+  return { url: `http://127.0.0.1:${port}`, cut }
 }

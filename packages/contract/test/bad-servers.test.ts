@@ -3,11 +3,11 @@
 import type { ChildProcess } from 'node:child_process'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { readFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { runContractCommand, startContractCommand } from '../../../test/support/contract/contract-command.ts'
 import { startServer } from '../../../test/support/server/server.ts'
+import { listen } from '../../../test/support/http/listen.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean
 
@@ -31,12 +31,8 @@ async function startProxy(
   })
   // A slow machine may need longer than the default of 5 s for the next request of a connection.
   server.keepAliveTimeout = 60_000
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  return `http://127.0.0.1:${port}`
 }
 
 const isList = ({ method, url }: IncomingMessage): boolean =>

@@ -1,8 +1,8 @@
 // An identity provider that answers wrongly: tests say how.
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
 import type { Test } from 'tap'
+import { listen } from '../http/listen.ts'
 
 export interface Lies {
   /** Changes the claims of the ID token. */
@@ -60,12 +60,8 @@ export async function startHostileProvider(
         : await new SignJWT(payload).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key)
     answer({ access_token: 'access', token_type: 'Bearer', ...(noToken !== true && { id_token: token }) })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const issuer = `http://127.0.0.1:${port}`
   const setting = { name, issuer, client_id: 'platform', client_secret: 'secret' }
   const state: HostileProvider = { setting, lies: {}, nonce: '', tokenRequests: [] }
   return state

@@ -1,8 +1,8 @@
 // An identity provider that runs here (oidc-provider). It asks no questions: tests say who signs in.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import Provider, { type Configuration } from 'oidc-provider'
 import type { Test } from 'tap'
+import { listen } from '../http/listen.ts'
 
 export interface ProviderPerson {
   sub: string
@@ -29,12 +29,8 @@ export async function startIdentityProvider(
 ): Promise<IdentityProvider> {
   let handle: (request: IncomingMessage, response: ServerResponse) => unknown = () => {}
   const server = createServer((request, response) => void handle(request, response))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const issuer = `http://127.0.0.1:${port}`
   const people = new Map<string, ProviderPerson>()
   const state: IdentityProvider = {
     issuer,

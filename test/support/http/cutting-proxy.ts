@@ -1,7 +1,7 @@
 // A TCP proxy that forwards a number of bytes, then cuts the connection or stops forwarding.
-import { once } from 'node:events'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { Test } from 'tap'
+import { listen } from './listen.ts'
 
 export interface CuttingProxy {
   url: string
@@ -57,14 +57,12 @@ export async function cuttingProxy(
     upstream.on('end', () => client.end())
     client.on('end', () => upstream.end())
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(t, server)
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
-    server.close()
   })
   const proxy: CuttingProxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     target,
     cuts: 0,
   }

@@ -3,7 +3,6 @@
 // delivers, repeats and shuffles.
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Stripe } from 'stripe'
 import type { Test } from 'tap'
 import {
@@ -19,6 +18,7 @@ import {
   type Session,
   type Subscription,
 } from './stripe-objects.ts'
+import { listen } from '../http/listen.ts'
 
 const version = '2026-10-28.endive'
 
@@ -131,12 +131,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     request.on('end', () => answer(request, response, Buffer.concat(chunks).toString()))
   })
   server.timeout = 0
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const url = `http://127.0.0.1:${port}`
 
   const fake: FakeStripe = {
     url,

@@ -1,10 +1,9 @@
 // A collector of OpenTelemetry: receives spans, metrics and logs as OTLP over HTTP, in JSON.
 import { createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import { waitUntil } from './wait.ts'
+import { listen } from '../http/listen.ts'
 
 export interface CollectedSpan {
   service: string
@@ -62,14 +61,9 @@ export async function openCollector(t: Pick<Test, 'teardown'>): Promise<Collecto
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
     })
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
+  const port = await listen(t, server)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${port}`,
     spans,
     metrics,
     logs,

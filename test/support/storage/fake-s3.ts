@@ -1,10 +1,10 @@
 // A fake S3 server whose responses, or missing responses, the test decides. It keeps the documents of the
 // store itself; until the store has an owner it is empty.
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import type { Test } from 'tap'
 import type { S3Config } from '../../../infra/config/config.ts'
+import { listen } from '../http/listen.ts'
 
 export interface FakeS3 {
   config: S3Config
@@ -19,12 +19,8 @@ export async function startFakeS3(
 ): Promise<FakeS3> {
   const server = createServer(withDocuments(answer))
   server.timeout = 0
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(t, server)
+  const endpoint = `http://127.0.0.1:${port}`
   return {
     config: {
       endpoint,
