@@ -1,6 +1,6 @@
 // A read replica for lists. It measures which commits the replica has, so that it is used for a user only
-// when it has everything that the user is known to have written. Processes notify each other of writes, but do
-// not wait for each other. While the replica is away or late, the lists are read from the database itself.
+// when it has everything that the user is known to have written. Processes notify each other of writes, but
+// do not wait for each other. While the replica is away or late, the lists are read from the database itself.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, SqlClient, SqlPool } from './database.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -85,9 +85,9 @@ export class ReadReplica {
   }
 
   /**
-   * Call this after a commit of the user and before the response. This process knows of the write at once; the
-   * others when they process the notification, which this does not wait for. If it cannot be sent, they never
-   * know: they may serve the lists from before the write until the replica has it.
+   * Call this after a commit of the user and before the response. This process knows of the write at once.
+   * The others know it when they process the notification, which this does not wait for. If it cannot be
+   * sent, they may serve the lists from before the write until the replica has it.
    */
   async noteWrite(userId: string): Promise<void> {
     this.#writes.note(userId)

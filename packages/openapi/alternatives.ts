@@ -35,8 +35,8 @@ function isRequiredChoice({ oneOf, properties }: Json): boolean {
 }
 
 /**
- * The alternatives of a `oneOf` of `required` lists, each with its required properties and those that it must not have: the
- * properties of the other alternatives, and what depends on them by `dependentRequired`.
+ * The alternatives of a `oneOf` of `required` lists, each with its required properties and those that it must
+ * not have: the properties of the other alternatives, and what depends on them by `dependentRequired`.
  */
 export function alternativesOf({ oneOf, dependentRequired = {} }: Json): Array<{
   required: string[]

@@ -166,7 +166,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.evaluate(`
       const setItem = Storage.prototype.setItem
       Storage.prototype.setItem = function (key, value) {
-        if (key.startsWith('upload ') && !key.endsWith('d')) throw new DOMException('full', 'QuotaExceededError')
+        if (key.startsWith('upload ') && !key.endsWith('d'))
+          throw new DOMException('full', 'QuotaExceededError')
         setItem.call(this, key, value)
       }`)
     const file = (name: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(name) })
