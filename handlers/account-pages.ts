@@ -1,6 +1,6 @@
 // The pages of the account and of invitations: plain HTML that works without scripts. Each form redirects
 // after POST, as those of the sign-in pages do.
-import type { Db } from '../infra/database/database.ts'
+import type { Db, Transaction } from '../infra/database/database.ts'
 import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/sessions/cookies.ts'
 import { listOwnIdentities, removeOwnIdentity } from '../services/auth/oidc/identities.ts'
 import { renderAccount } from '../services/auth/pages/account.ts'
@@ -130,7 +130,7 @@ async function accountPage(
 async function removeOrShow(
   request: PageRequest,
   services: HandlerServices,
-  remove: (tx: Db, principal: Principal) => Promise<void>,
+  remove: (tx: Transaction, principal: Principal) => Promise<void>,
 ) {
   if (!isOwnPage(request, services)) return otherSite()
   const principal = await findSession(request, services)

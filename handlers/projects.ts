@@ -7,7 +7,7 @@ import { ownersOf } from '../services/organizations/organizations.ts'
 import { requireOrganizationRole } from '../services/organizations/access.ts'
 import { requirePerson } from '../services/users/authentication.ts'
 import { openProject } from '../services/projects/access.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Transaction } from '../infra/database/database.ts'
 import type { Emitter } from '../services/events/emit.ts'
 import {
   insertProjectWithOwner,
@@ -129,7 +129,7 @@ type ProjectEventType = Extract<EventType, `project.${string}`>
 
 /** Updates a locked project, and emits the event. */
 async function update(
-  tx: Db,
+  tx: Transaction,
   events: Emitter,
   type: ProjectEventType,
   previous: Project,

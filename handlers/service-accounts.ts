@@ -1,7 +1,7 @@
 // Service accounts of organizations and projects, and their API keys.
 import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden, invalidField, notFound } from '../infra/errors.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Transaction } from '../infra/database/database.ts'
 import { deleteServiceAccountUser } from '../services/deletion/delete-user.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
@@ -142,7 +142,7 @@ function wrongRole(roles: string): Error {
 }
 
 /** A key of the service account. Throws 404 for a key of another user, too. */
-async function findKeyOf(tx: Db, { user_id: userId }: ServiceAccount, id: string) {
+async function findKeyOf(tx: Transaction, { user_id: userId }: ServiceAccount, id: string) {
   const row = await findApiKey(tx, id)
   if (row?.userId !== userId) throw notFound('API key', id)
   return row

@@ -3,7 +3,7 @@
 // replayed answers call `open`, which picks it.
 import * as sql from '../generated/sql/access.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Transaction } from '../infra/database/database.ts'
 import { forbidden } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
 import { openServiceAccount } from './organizations/service-accounts.ts'
@@ -19,7 +19,7 @@ interface AccessRequest {
 }
 
 /** Throws 404, 403 or 409 unless the caller may perform the operation on what the id names. */
-export async function open(tx: Db, request: AccessRequest): Promise<void> {
+export async function open(tx: Transaction, request: AccessRequest): Promise<void> {
   const { operation, principal, params } = request
   const { id } = params
   if (operation.organizationAccess !== undefined)
@@ -55,7 +55,11 @@ interface StoredAnswer {
  * needs the projects of the one that received an answer outside of all projects, and for a secret also its
  * scopes.
  */
-export async function authorizeReplay(tx: Db, request: RepeatedRequest, stored: StoredAnswer): Promise<void> {
+export async function authorizeReplay(
+  tx: Transaction,
+  request: RepeatedRequest,
+  stored: StoredAnswer,
+): Promise<void> {
   const { operation, principal } = request
   const subjects = subjectsOf(request, stored.body ?? {})
   for (const subject of subjects) await open(tx, subject)
@@ -94,7 +98,7 @@ function subjectsOf(
  * A secret may be that of a key without expiry, for all addresses. Throws 403 for another credential that
  * could not create such a key now.
  */
-async function requireUnlimited(tx: Db, principal: Principal): Promise<void> {
+async function requireUnlimited(tx: Transaction, principal: Principal): Promise<void> {
   await requireRecentSignIn(tx, principal)
   if (principal.expiresAt !== null || principal.networks !== null)
     throw forbidden('This Idempotency-Key was used by another API key, and this one is limited.', 'scope')

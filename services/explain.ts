@@ -4,7 +4,7 @@ import type { components } from '../generated/types.ts'
 import { operationsAt } from '../infra/contract/operations-by-path.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Transaction } from '../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, notFound, rateLimited } from '../infra/errors.ts'
 import { open } from './access.ts'
 import { serviceAccountOf } from './organizations/service-accounts.ts'
@@ -43,7 +43,7 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
  * scopes of the operation: it must not learn through another what exists.
  */
 export async function findSender(
-  tx: Db,
+  tx: Transaction,
   caller: Caller,
   { api_key_id: keyId, user_id: userId }: ExplainRequest,
 ): Promise<Principal | ApiError> {
@@ -62,7 +62,11 @@ export async function findSender(
   return principalOfUser(userId, user.role)
 }
 
-async function findSenderByKey(tx: Db, caller: Caller, keyId: string): Promise<Principal | ApiError> {
+async function findSenderByKey(
+  tx: Transaction,
+  caller: Caller,
+  keyId: string,
+): Promise<Principal | ApiError> {
   const row = await tx.prisma.apiKey.findUnique({ where: { id: keyId }, select: { userId: true } })
   if (row === null) throw notFound('API key', keyId)
   if (row.userId !== caller.principal.userId && !isOperator(caller.principal)) {
@@ -91,7 +95,7 @@ interface ExplainedRequest {
 
 /** All checks of the request, in their order. */
 export async function explain(
-  tx: Db,
+  tx: Transaction,
   rateLimits: RateLimitReader,
   { info, path, ip, sender }: ExplainedRequest,
 ): Promise<Explanation> {
@@ -140,7 +144,12 @@ async function ofRateLimit(
 }
 
 /** The checks of what the path names: that it exists, the role, and the status of the project. */
-async function ofResource(tx: Db, info: OperationInfo, path: string, sender: Principal): Promise<Check[]> {
+async function ofResource(
+  tx: Transaction,
+  info: OperationInfo,
+  path: string,
+  sender: Principal,
+): Promise<Check[]> {
   const access = info.projectAccess ?? info.organizationAccess ?? null
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
   if (access === null || id === undefined) return []

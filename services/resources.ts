@@ -5,7 +5,7 @@ import { resources, type Resources } from '../generated/resources.ts'
 import type { components, operations } from '../generated/types.ts'
 import { changesOf, hasFields } from '../infra/contract/changes.ts'
 import { uniqueColumns, violatedConstraint } from '../infra/database/errors.ts'
-import type { Db } from '../infra/database/database.ts'
+import type { Db, Transaction } from '../infra/database/database.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { conflict, notFound } from '../infra/errors.ts'
 import { newId, newIdAt, timeOf, type IdPrefix } from '../infra/ids.ts'
@@ -28,11 +28,11 @@ interface Statements<Item> {
 
 interface Hooks<Item> {
   /** The clock of the ids and times. Default: the server's. */
-  now?(tx: Db): Promise<Date>
+  now?(tx: Transaction): Promise<Date>
   /** Runs before the row, which is locked, is updated. */
-  beforeUpdate?(tx: Db, row: Item): Promise<void>
+  beforeUpdate?(tx: Transaction, row: Item): Promise<void>
   /** Runs before the row, which is locked, is deleted. */
-  beforeDelete?(tx: Db, row: Item): Promise<void>
+  beforeDelete?(tx: Transaction, row: Item): Promise<void>
 }
 
 /** `parent`: the statements of the resource that another one is in. */
@@ -94,7 +94,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
   }
 
   /** Locks what the resource is in, and the row. */
-  async function locked(tx: Db, request: AnyRequest): Promise<any> {
+  async function locked(tx: Transaction, request: AnyRequest): Promise<any> {
     const requireStatus = await findPlace(tx, request, { lock: true })
     await requireOuter(tx, request, { lock: true })
     const row = await found(tx, request, sql.lock)
@@ -103,8 +103,13 @@ export function resourceHandlers<R extends keyof Resources & string>(
     return row
   }
 
-  const emit = async ({ events }: any, tx: Db, verb: string, row: any, previous?: any): Promise<void> =>
-    await events.emit(tx, `${event}.${verb}`, row, previous && { previous })
+  const emit = async (
+    { events }: any,
+    tx: Transaction,
+    verb: string,
+    row: any,
+    previous?: any,
+  ): Promise<void> => await events.emit(tx, `${event}.${verb}`, row, previous && { previous })
 
   const handlers: Record<string, (request: AnyRequest, services: HandlerServices) => Promise<any>> = {
     async list(request, { db }) {

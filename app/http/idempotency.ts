@@ -2,7 +2,7 @@
 // leaves both or neither. Only successes are stored; an error had no effect.
 import { createSecretKey, hash, hkdfSync, type KeyObject } from 'node:crypto'
 import { Readable } from 'node:stream'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/idempotency.ts'
 import { seal, unseal } from '../../infra/encryption/aes-gcm.ts'
 import { idempotencyMismatch, inProgress } from '../../infra/errors.ts'
@@ -24,7 +24,7 @@ export interface IdempotentRequest {
 
 /** Throws unless the caller may get the stored response now. */
 export type AuthorizeReplay = (
-  tx: Db,
+  tx: Transaction,
   request: Pick<IdempotentRequest, 'operation' | 'principal' | 'params'>,
   stored: Receiver & { body: any },
 ) => Promise<void>
@@ -48,7 +48,7 @@ interface StoredResponse extends Receiver {
 export async function withIdempotency(
   db: Db,
   request: IdempotentRequest,
-  work: (tx: Db) => Promise<RenderedResponse>,
+  work: (tx: Transaction) => Promise<RenderedResponse>,
 ): Promise<RenderedResponse | Replay> {
   const { principal } = request
   const ownerId = principal.userId

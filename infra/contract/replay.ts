@@ -1,5 +1,5 @@
 // The answer to a request that repeats an earlier one with its Idempotency-Key.
-import type { Db } from '../database/database.ts'
+import type { Transaction } from '../database/database.ts'
 
 /** The stored response to the earlier request. A handler returns it as it is. */
 export class Replay {
@@ -19,4 +19,4 @@ export class Replay {
  * Runs `work` in a transaction, once per Idempotency-Key. For handlers of streamed bodies, after the body has
  * arrived: the key is looked up in that transaction.
  */
-export type Once = <Answer>(work: (tx: Db) => Promise<Answer>) => Promise<Answer | Replay>
+export type Once = <Answer>(work: (tx: Transaction) => Promise<Answer>) => Promise<Answer | Replay>

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 import { openConnection, type Client } from './client.ts'
 import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
-import type { Db, RequestOrigin } from './db.ts'
+import type { Db, RequestOrigin, Transaction } from './db.ts'
 import { createPool, queryOn, type Pool } from './pool.ts'
 import { WrongRoleError } from './hosts.ts'
 import { LazyPrisma } from './prisma.ts'
@@ -12,7 +12,7 @@ import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
 import { createUserTurns } from './user-share.ts'
 
-export type { Db, RequestOrigin, SqlClient }
+export type { Db, RequestOrigin, SqlClient, Transaction }
 
 export interface Database extends Db {
   pool: pg.Pool
@@ -21,7 +21,7 @@ export interface Database extends Db {
    * Only for short statements.
    */
   reserve: pg.Pool & SqlClient
-  transaction<T>(work: (tx: Db) => Promise<T>, options?: TransactionOptions): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** The same database for a request, which the events of the request name. */
   forRequest(request: RequestOrigin): Db
   /**

@@ -34,9 +34,17 @@ export interface Db extends SqlClient {
    * Runs `work` in a transaction, or in the current one. After a deadlock or a serialization failure `work`
    * runs again, so it must have no effect outside the database.
    */
-  transaction<T>(work: (tx: Db) => Promise<T>): Promise<T>
+  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Runs `effect` after the transaction commits. Outside a transaction it runs at once. */
   afterCommit(effect: Effect): void
+}
+
+/** Marks the type only. */
+export declare const inTransaction: unique symbol
+
+/** A transaction: what has to commit together takes it, and does not compile with the database. */
+export interface Transaction extends Db {
+  readonly [inTransaction]: true
 }
 
 export type Effect = () => void | Promise<void>

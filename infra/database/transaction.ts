@@ -2,7 +2,7 @@
 // BEGIN travels with its first statement, and COMMIT with those whose rows the transaction does not need.
 import type pg from 'pg'
 import { Batch, type Config } from './batch.ts'
-import type { Db, Effect, RequestOrigin } from './db.ts'
+import type { Db, Effect, inTransaction, RequestOrigin, Transaction } from './db.ts'
 import { isCommitRefused, isRetryable } from './errors.ts'
 import type { LazyPrisma } from './prisma.ts'
 import { JoinedPrisma } from './joined-prisma.ts'
@@ -32,16 +32,16 @@ export class Transactions {
   }
 
   async run<T>(
-    work: (tx: Db) => Promise<T>,
+    work: (tx: Transaction) => Promise<T>,
     request: RequestOrigin | null,
     { timeout = defaultTimeout }: TransactionOptions = {},
   ): Promise<T> {
-    let transaction: Transaction | undefined
+    let transaction: Attempt | undefined
     const result = await retry(
       async () => {
         transaction = undefined
         const client = await this.#options.pool.connect()
-        transaction = new Transaction(client, { ...this.#options, request, timeout })
+        transaction = new Attempt(client, { ...this.#options, request, timeout })
         return await transaction.run(work)
       },
       { attempts: 5, shouldRetry: isRetryable, delayMs: (attempt) => Math.random() * 20 * 2 ** attempt },
@@ -60,7 +60,8 @@ interface AttemptOptions extends TransactionsOptions {
 }
 
 /** One attempt to run a transaction, and the database as its work sees it. */
-class Transaction implements Db {
+class Attempt implements Transaction {
+  declare readonly [inTransaction]: true
   readonly request: RequestOrigin | null
   readonly sql: Db['sql']
   readonly later: Db['later']
@@ -88,7 +89,7 @@ class Transaction implements Db {
    * Unless the server confirmed COMMIT or ROLLBACK, the connection is closed instead of reused: no other work
    * may start inside an open transaction.
    */
-  async run<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+  async run<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     const timer = setTimeout(() => this.#release(true), this.#options.timeout)
     try {
       const result = await work(this)
@@ -111,7 +112,7 @@ class Transaction implements Db {
     return this.#prisma.client
   }
 
-  async transaction<T>(work: (tx: Db) => Promise<T>): Promise<T> {
+  async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return await work(this)
   }
 
@@ -191,7 +192,7 @@ export function wasRolledBack(error: unknown): boolean {
   return rolledBack.has(error as object)
 }
 
-function recordOutcome(error: unknown, transaction: Transaction | undefined): unknown {
+function recordOutcome(error: unknown, transaction: Attempt | undefined): unknown {
   if (transaction?.mayBeCommitted !== true && error instanceof Error) rolledBack.add(error)
   return error
 }

@@ -3,7 +3,7 @@
 // again when its time-out ends, so the jobs of a worker that died need no other care.
 import * as sql from '../../generated/sql/jobs.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Database, Db } from '../database/database.ts'
+import type { Database, Transaction } from '../database/database.ts'
 import { createAdditions } from './additions.ts'
 import type { Job } from './job.ts'
 import { JobRuns, withTrace, type JobOutcome, type JobRun } from './job-runs.ts'
@@ -31,7 +31,7 @@ export interface FetchTurn {
 
 export interface Queue<Data> {
   /** Adds jobs in the transaction `tx`. */
-  add(tx: Db, jobs: Array<NewJob<Data>>): Promise<void>
+  add(tx: Transaction, jobs: Array<NewJob<Data>>): Promise<void>
   /** Notifies the workers of due jobs that a statement of prisma/sql has added. Call it after the commit. */
   announce(): void
   /**
@@ -50,7 +50,7 @@ export interface Queue<Data> {
    * Removes jobs from the queue in the transaction `tx`.
    * @returns the ids of the jobs that the caller still owned; the others timed out and were fetched again.
    */
-  complete(tx: Db, jobs: Array<Job<Data>>): Promise<Set<string>>
+  complete(tx: Transaction, jobs: Array<Job<Data>>): Promise<Set<string>>
   /**
    * Reports that jobs are still running, in queues with `heartbeatSeconds`.
    * @returns the ids of the jobs that the caller still owns.

@@ -1,7 +1,7 @@
 // Data retention: runs the tasks that delete expired rows. Tasks run in small steps, so that no transaction
 // becomes large, and a failing task does not stop the others. An advisory lock lets one process at a time run
 // a round.
-import type { Database, Db } from '../database/database.ts'
+import type { Database, Db, Transaction } from '../database/database.ts'
 
 /** Deletes one kind of expired rows. */
 export interface RetentionTask {
@@ -30,7 +30,7 @@ export interface DeleteEachOptions<T> {
   /** A page of items in a fixed order: those after `after`, or the first. */
   list(db: Db, after: T | null): Promise<T[]>
   /** Deletes an item, or a part of it. The item may have changed or been deleted since it was listed. */
-  remove(tx: Db, item: T): Promise<{ removed: number; more: boolean }>
+  remove(tx: Transaction, item: T): Promise<{ removed: number; more: boolean }>
 }
 
 /**

@@ -2,7 +2,7 @@
 // every second, so a request costs no write. While a webhook endpoint of an operator receives the audit log,
 // each entry has an event, which is emitted in the same transaction.
 import * as sql from '../../generated/sql/audit.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { newId } from '../../infra/ids.ts'
 import type { components } from '../../generated/types.ts'
@@ -22,7 +22,7 @@ export interface AuditRecorderOptions {
   /** Milliseconds between two writes. */
   interval?: number
   /** Emits the event of an entry. */
-  emit?: (tx: Db, entry: components['schemas']['AuditEntry']) => Promise<unknown>
+  emit?: (tx: Transaction, entry: components['schemas']['AuditEntry']) => Promise<unknown>
   onError?: (error: Error) => void
 }
 
@@ -136,7 +136,7 @@ export class AuditRecorder {
 }
 
 /** The entries that an earlier attempt has not added. */
-async function unknownOf(tx: Db, entries: Pending[]): Promise<Pending[]> {
+async function unknownOf(tx: Transaction, entries: Pending[]): Promise<Pending[]> {
   const known = await sql.findKnown(tx, { ids: entries.map(({ id }) => id) })
   const ids = new Set(known.map(({ id }) => id))
   return entries.filter(({ id }) => !ids.has(id))

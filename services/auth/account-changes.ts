@@ -2,7 +2,7 @@
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
 import type { User as UserRow } from '../../generated/prisma/client.js'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { forbidden } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
@@ -24,7 +24,7 @@ export interface AccountServices {
  * @throws 403 for the token of another user; 409 `email_taken` if another user has the address meanwhile.
  */
 export async function changeAddress(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   { userId, credentialId: sessionId }: Principal,
   token: sql.UseTokenRow,
@@ -44,7 +44,7 @@ export async function changeAddress(
  * Deletes the tokens and the identities of the former address of a user, and sends an alert to that address.
  */
 async function endAddress(
-  tx: Db,
+  tx: Transaction,
   services: Omit<AccountServices, 'filesUrl'>,
   former: FormerUser,
 ): Promise<void> {
@@ -67,7 +67,7 @@ type FormerUser = Pick<UserRow, 'id' | 'email' | 'emailVerified'>
  * @param except a session that goes on
  */
 export async function setPassword(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   row: UserRow,
   { hash, except }: { hash: string; except: string | null },
@@ -86,7 +86,7 @@ export async function setPassword(
  * @param row the user before
  */
 export async function endAccess(
-  tx: Db,
+  tx: Transaction,
   services: Omit<AccountServices, 'filesUrl'>,
   row: FormerUser,
   { hasNewAddress }: { hasNewAddress: boolean },

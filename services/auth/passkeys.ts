@@ -7,7 +7,7 @@ import type { components } from '../../generated/types.ts'
 import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { Config } from '../../infra/config/config.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { conflict, forbidden, invalidField, notFound, unauthorized } from '../../infra/errors.ts'
@@ -102,7 +102,7 @@ async function findChallenge(
 }
 
 /** Uses a challenge, so that an answer works once. @returns whether this request has used it. */
-async function useChallenge(tx: Db, challenge: string): Promise<boolean> {
+async function useChallenge(tx: Transaction, challenge: string): Promise<boolean> {
   return (await sql.useChallenge(tx, { digest: tokenDigest(challenge) })) !== undefined
 }
 
@@ -180,7 +180,7 @@ function invalidPasskey(): Error {
 
 /** Adds a verified passkey to a locked user. Throws 403 for the 21st, and 409 if it exists. */
 export async function addPasskey(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   { id: userId }: UserRow,
   { name, passkey }: { name: string; passkey: VerifiedPasskey },
@@ -247,7 +247,7 @@ export async function checkPasskey(
  * Uses a checked passkey of a locked user. Throws 401 if its answer was used before, if it was removed, or if
  * a copy of it has signed.
  */
-export async function usePasskey(tx: Db, { id, counter, challenge }: PasskeyProof): Promise<void> {
+export async function usePasskey(tx: Transaction, { id, counter, challenge }: PasskeyProof): Promise<void> {
   if (!(await useChallenge(tx, challenge))) throw wrongPasskey()
   if ((await sql.usePasskey(tx, { id, counter })) === undefined) throw wrongPasskey()
 }
@@ -284,7 +284,7 @@ export async function listOwnPasskeys(db: Db, { userId }: Principal): Promise<Pa
 
 /** Renames a passkey of a locked user. */
 export async function renamePasskey(
-  tx: Db,
+  tx: Transaction,
   { events }: Pick<AccountServices, 'events'>,
   previous: Passkey,
   name: string,
@@ -301,7 +301,7 @@ export async function renamePasskey(
  * @param check is called when the passkey was found, and may throw.
  */
 export async function removeOwnPasskey(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   { id, principal }: { id: string; principal: Principal },
   check: (passkey: Passkey) => void = () => {},
@@ -314,7 +314,7 @@ export async function removeOwnPasskey(
 }
 
 /** Removes a passkey of a locked user, and sends an e-mail to the user. */
-async function removePasskey(tx: Db, services: AccountServices, passkey: Passkey): Promise<void> {
+async function removePasskey(tx: Transaction, services: AccountServices, passkey: Passkey): Promise<void> {
   const { id, user_id: userId } = passkey
   await tx.prisma.passkey.delete({ where: { id }, select: { id: true } })
   await services.events.emit(tx, 'passkey.removed', passkey, { userId })

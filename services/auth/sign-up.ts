@@ -1,6 +1,6 @@
 // New accounts: who may sign up, and the user of a confirmed sign-up.
 import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
 import { insertUser, toUser } from '../users/users.ts'
 import type { AccountServices } from './account-changes.ts'
@@ -20,7 +20,7 @@ export function requireSignUp(policy: string, email: string): void {
  * @returns the id. @throws 409 `email_taken` if another user has the address meanwhile.
  */
 export async function createConfirmedUser(
-  tx: Db,
+  tx: Transaction,
   { events, filesUrl }: Pick<AccountServices, 'events' | 'filesUrl'>,
   { email, name }: Pick<sql.UseTokenRow, 'email' | 'name'>,
   hash: string | null,

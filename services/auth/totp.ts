@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import * as sql from '../../generated/sql/auth.ts'
 import type { components } from '../../generated/types.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { invalidField, invalidState, unauthorized } from '../../infra/errors.ts'
@@ -39,7 +39,7 @@ export async function readTotp(db: Db, userId: string): Promise<Totp> {
 
 /** Stores a new secret. Throws 409 if the user has a second factor. */
 export async function startTotp(
-  tx: Db,
+  tx: Transaction,
   cipher: Cipher,
   { userId, email, issuer }: { userId: string; email: string; issuer: string },
 ): Promise<TotpSecret> {
@@ -69,7 +69,7 @@ export async function makeRecoveryCodes(userId: string, ip: string): Promise<Rec
  * confirm.
  */
 export async function confirmTotp(
-  tx: Db,
+  tx: Transaction,
   cipher: Cipher,
   userId: string,
   { code, hashes }: { code: string; hashes: string[] },
@@ -115,7 +115,7 @@ export async function checkSecondFactor(
  * @throws 401 if it was used meanwhile, or if the user has a second factor and no code was checked.
  */
 export async function useSecondFactor(
-  tx: Db,
+  tx: Transaction,
   services: { cipher: Cipher; mails: Mails },
   { id: userId }: Pick<UserRow, 'id'>,
   factor: SecondFactor | null,
@@ -137,7 +137,7 @@ export async function useSecondFactor(
 
 /** Removes the second factor of a locked user with its recovery codes, and alerts the user. */
 export async function removeTotp(
-  tx: Db,
+  tx: Transaction,
   services: { cipher: Cipher; mails: Mails; events: Emitter },
   { id: userId }: Pick<UserRow, 'id'>,
 ): Promise<void> {

@@ -3,7 +3,7 @@
 import { restorableDays } from '../projects/projects.ts'
 import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from '../users/users.ts'
 import type { Emitter } from '../events/emit.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
 import { endServiceAccount } from '../organizations/service-accounts.ts'
 import * as sql from '../../generated/sql/users.ts'
@@ -32,7 +32,7 @@ const anonymized = {
  * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` for the last admin or owner.
  */
 export async function deleteUser(
-  tx: Db,
+  tx: Transaction,
   events: Emitter,
   id: string,
   { origin, ifMatch }: { origin: string; ifMatch: (user: User) => void },
@@ -58,7 +58,7 @@ export async function deleteUser(
  * @throws 409 `last_owner`.
  */
 export async function deleteServiceAccountUser(
-  tx: Db,
+  tx: Transaction,
   events: Emitter,
   { id, user_id: userId }: { id: string; user_id: string },
   origin: string,
@@ -72,7 +72,7 @@ export async function deleteServiceAccountUser(
 }
 
 /** Deletes what belongs to the user alone, and ends the user's memberships. Throws 409 `last_owner`. */
-async function deleteOwnData(tx: Db, events: Emitter, row: UserRow, origin: string): Promise<void> {
+async function deleteOwnData(tx: Transaction, events: Emitter, row: UserRow, origin: string): Promise<void> {
   const { id } = row
   if ((await sql.findSolelyOwnedProject(tx, { user_id: id })) !== undefined) {
     throw conflict(

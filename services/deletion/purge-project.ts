@@ -1,6 +1,6 @@
 // Purges projects 30 days after their deletion, with all resources in them. Financial records survive and
 // move to their owner.
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { deleteProjectEvents } from '../events/retention.ts'
@@ -27,7 +27,10 @@ async function listProjects(
 }
 
 /** Deletes a batch of the project's events, documents or files; the project itself when none are left. */
-async function purgeProject(tx: Db, { id }: { id: string }): Promise<{ removed: number; more: boolean }> {
+async function purgeProject(
+  tx: Transaction,
+  { id }: { id: string },
+): Promise<{ removed: number; more: boolean }> {
   const found = await sql.lockExpiredProject(tx, { id, restorable_days: restorableDays })
   if (found === undefined) return { removed: 0, more: false }
   const { more } = await deleteProjectEvents(tx, found.id)

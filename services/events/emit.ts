@@ -4,7 +4,7 @@
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
 import type { components } from '../../generated/types.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
@@ -37,7 +37,7 @@ export interface EmittedEvent {
 export interface Emitter {
   /** Fields of the object that the spec does not declare are omitted from the event. */
   emit<T extends EventType>(
-    tx: Db,
+    tx: Transaction,
     type: T,
     object: EventObjects[T],
     options?: EmitOptions<T>,

@@ -1,6 +1,6 @@
 // Event retention: makes the months of events and deliveries, drops the old ones, and deletes the events of
 // deleted users.
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/events.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 
@@ -39,7 +39,7 @@ async function dropOldMonth(db: Db, days: number): Promise<{ removed: number; mo
 
 /** Deletes a batch of the events of a project, with their deliveries. */
 export async function deleteProjectEvents(
-  tx: Db,
+  tx: Transaction,
   projectId: string,
 ): Promise<{ removed: number; more: boolean }> {
   const events = await sql.listProjectEvents(tx, { project_id: projectId, limit: batchSize.events })
@@ -47,7 +47,7 @@ export async function deleteProjectEvents(
 }
 
 /** Deletes a batch of the events that only a deleted user could read. */
-async function deleteEventsOfDeletedUsers(tx: Db): Promise<{ removed: number; more: boolean }> {
+async function deleteEventsOfDeletedUsers(tx: Transaction): Promise<{ removed: number; more: boolean }> {
   const events = await sql.listEventsOfDeletedUsers(tx, { limit: batchSize.events })
   return await deleteWithDeliveries(tx, events)
 }
@@ -58,7 +58,7 @@ async function deleteEventsOfDeletedUsers(tx: Db): Promise<{ removed: number; mo
  * @returns how many events were deleted, counted from the first, and whether there may be more to delete.
  */
 async function deleteWithDeliveries(
-  tx: Db,
+  tx: Transaction,
   events: Array<{ id: string }>,
 ): Promise<{ removed: number; more: boolean }> {
   const ids = events.map(({ id }) => id)

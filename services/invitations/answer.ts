@@ -1,7 +1,7 @@
 // The answers to an invitation to a project or an organization, through the API and through the page.
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { invalidState, notFound } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openOrganization } from '../organizations/access.ts'
@@ -38,7 +38,7 @@ interface ToOrganization {
 }
 
 export async function acceptToProject(
-  tx: Db,
+  tx: Transaction,
   { events, filesUrl }: AnswerServices,
   invited: ToProject,
 ): Promise<Member> {
@@ -53,7 +53,7 @@ export async function acceptToProject(
 }
 
 export async function declineToProject(
-  tx: Db,
+  tx: Transaction,
   { events }: AnswerServices,
   invited: ToProject,
 ): Promise<Invitation> {
@@ -66,7 +66,7 @@ export async function declineToProject(
 }
 
 export async function acceptToOrganization(
-  tx: Db,
+  tx: Transaction,
   services: AnswerServices,
   invited: ToOrganization,
 ): Promise<OrganizationMember> {
@@ -83,7 +83,7 @@ export async function acceptToOrganization(
 
 /** Throws 409 for a member: the second of two answers must not end a membership. */
 export async function declineToOrganization(
-  tx: Db,
+  tx: Transaction,
   services: AnswerServices,
   invited: ToOrganization,
 ): Promise<void> {
@@ -98,7 +98,7 @@ export async function declineToOrganization(
 
 /** The invitation of the caller to a locked organization. */
 async function findOwn(
-  tx: Db,
+  tx: Transaction,
   { filesUrl }: AnswerServices,
   request: ToOrganization & { operation: OperationInfo },
 ): Promise<FoundMember> {

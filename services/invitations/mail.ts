@@ -1,12 +1,12 @@
 // The e-mails about invitations to projects and organizations.
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../mail/mails.ts'
 import type { OrganizationMember } from '../organizations/members.ts'
 import { inviteeAddress, type Invitation } from '../projects/invitations.ts'
 
 export async function mailInvitation(
-  tx: Db,
+  tx: Transaction,
   services: { cipher: Cipher; mails: Mails },
   invitation: Invitation | OrganizationMember,
 ): Promise<void> {

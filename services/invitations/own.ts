@@ -1,7 +1,7 @@
 // An invitation by its id alone, as its e-mail names it: to a project or to an organization. Only the invited
 // user finds it.
 import { operations } from '../../generated/operations.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { ApiError, notFound } from '../../infra/errors.ts'
 import { openOrganization } from '../organizations/access.ts'
 import { findOrganizationMember, type OrganizationMember } from '../organizations/members.ts'
@@ -47,7 +47,7 @@ export async function findInvitationOf(
 
 /** Accepts or declines. Throws 404 for the invitation of another user, and 409 for one that has ended. */
 export async function answerInvitation(
-  tx: Db,
+  tx: Transaction,
   services: AnswerServices,
   { id, principal }: Invited,
   answer: 'accept' | 'decline',

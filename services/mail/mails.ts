@@ -1,6 +1,6 @@
 // E-mails: queued in the transaction that makes them necessary, and sent by a job at least once.
 import * as sql from '../../generated/sql/auth.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue, QueueOptions } from '../../infra/jobs/queue.ts'
@@ -54,7 +54,7 @@ export interface MailServices {
 
 /** Queues an e-mail. Without `content`, the worker writes it when it knows the account of the recipient. */
 export async function queueMail(
-  tx: Db,
+  tx: Transaction,
   { cipher, mails }: MailServices,
   { kind, recipient, userId, secret, resourceId = null, content, dedupeKey }: NewMail,
 ): Promise<void> {
@@ -85,7 +85,7 @@ export function onceADay(kind: Alert, about: string): { dedupeKey: string } {
  * @param options.detail what the alert is about; nothing that an attacker can choose, such as a name or a URL
  */
 export async function alertUser(
-  tx: Db,
+  tx: Transaction,
   services: MailServices,
   kind: Alert,
   userId: string,
@@ -104,7 +104,7 @@ interface AlertOptions {
 
 /** Sends an alert to the given address of a user, such as the former one. */
 export async function alertAddress(
-  tx: Db,
+  tx: Transaction,
   services: MailServices,
   kind: Alert,
   { id: userId, email, emailVerified }: { id: string; email: string | null; emailVerified: boolean },

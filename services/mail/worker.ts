@@ -1,7 +1,7 @@
 // The mail worker: looks for the account of an e-mail, writes what it says and sends it. A failed attempt is
 // repeated with growing delays for a day.
 import * as sql from '../../generated/sql/auth.ts'
-import type { Database, Db } from '../../infra/database/database.ts'
+import type { Database, Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import type { Job } from '../../infra/jobs/queue.ts'
 import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
@@ -77,7 +77,7 @@ export function createMailWorker({
   }
 
   /** The content and the recipient of an e-mail. Null if it is not to be sent. */
-  async function prepare(tx: Db, id: string): Promise<Prepared | null> {
+  async function prepare(tx: Transaction, id: string): Promise<Prepared | null> {
     const row = await sql.lockMail(tx, { id, open_kinds: openKinds })
     if (row === undefined) return null
     const { recipient, attempts } = row
@@ -109,7 +109,7 @@ export function createMailWorker({
     return { id, recipient, attempts, ...stored }
   }
 
-  async function store(tx: Db, id: string, content: MailContent): Promise<MailContent> {
+  async function store(tx: Transaction, id: string, content: MailContent): Promise<MailContent> {
     const { subject } = content
     await sql.storeContent(tx, { id, subject, content: cipher.encrypt(JSON.stringify(content), id) })
     return content
@@ -126,7 +126,7 @@ export function createMailWorker({
   }
 
   /** The kind of e-mail that the address gets, because it has an account or none. */
-  async function kindFor(tx: Db, kind: WrittenKind, email: string): Promise<WrittenKind | null> {
+  async function kindFor(tx: Transaction, kind: WrittenKind, email: string): Promise<WrittenKind | null> {
     if (!isMailed(kind) && kind !== 'sign_ins_blocked') return kind
     const account = await sql.findAccount(tx, { email })
     if (kind === 'sign_up') {

@@ -3,7 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import { isForOperator } from '../projects/access.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -56,14 +56,14 @@ export function requiredRole(request: Omit<OrganizationRequest, 'params'>): Rank
  * @throws 404 or 403.
  */
 export async function requireOrganizationRole(
-  tx: Db,
+  db: Db,
   id: string,
   { userId }: Pick<Principal, 'userId'>,
   role: Rank,
   { lock = false } = {},
 ): Promise<void> {
   const find = lock ? sql.lockOrganization : sql.shareOrganization
-  await withRole(find(tx, { id, user_id: userId }), role, id)
+  await withRole(find(db, { id, user_id: userId }), role, id)
 }
 
 /** For an organization whose resources a list has: requires a role. @throws 404 or 403. */

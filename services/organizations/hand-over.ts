@@ -2,7 +2,7 @@
 // have the right at that moment, in every area of every project. The functions `may_give` and
 // `may_give_in_organization` of the database decide, here and again when an invitation is used.
 import * as sql from '../../generated/sql/organizations.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
 import type { Role } from '../projects/projects.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -22,12 +22,12 @@ export type Gift =
  * Throws 403 unless the caller may do all that is handed out. Call it in the transaction of the hand-over,
  * with the project or the organization locked.
  */
-export async function requireMayGive(tx: Db, giver: Giver, gift: Gift): Promise<void> {
+export async function requireMayGive(tx: Transaction, giver: Giver, gift: Gift): Promise<void> {
   if (await mayGive(tx, giver, gift)) return
   throw forbidden('Your role does not allow all that this would allow, so you cannot hand it out.', 'role')
 }
 
-async function mayGive(tx: Db, { userId }: Giver, gift: Gift): Promise<boolean> {
+async function mayGive(tx: Transaction, { userId }: Giver, gift: Gift): Promise<boolean> {
   if ('delegateId' in gift) {
     const { delegateId, projectIds } = gift
     const ids = { user_id: userId, delegate_id: delegateId, project_ids: projectIds }

@@ -3,7 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { isUniqueViolation } from '../../infra/database/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { conflict, forbidden, invalidState, notFound } from '../../infra/errors.ts'
@@ -76,7 +76,7 @@ interface Invitee {
  * @throws 404 for an unknown user id, and for that of a service account.
  */
 export async function findOrganizationInvitee(
-  tx: Db,
+  tx: Transaction,
   principal: Principal,
   { user_id: userId, email }: { user_id?: string; email?: string },
 ): Promise<Invitee> {
@@ -91,7 +91,7 @@ export async function findOrganizationInvitee(
  * @throws 409 `member_exists` or `invitation_exists`.
  */
 export async function addOrganizationMember(
-  tx: Db,
+  tx: Transaction,
   organizationId: string,
   { userId, email, isAdded }: Invitee,
   { role, createdById, origin }: { role: OrganizationRole; createdById: string; origin: string },
@@ -127,7 +127,7 @@ const memberExists = (): Error =>
 
 /** Makes a new service account a member of its organization. */
 export async function addServiceAccount(
-  tx: Db,
+  tx: Transaction,
   fields: { organizationId: string; userId: string; role: OrganizationRole; createdById: string },
   origin: string,
 ): Promise<OrganizationMember> {
@@ -138,7 +138,7 @@ export async function addServiceAccount(
 
 /** Changes the role of a member of a locked organization, or of an invitation, which is then the author's. */
 export async function setOrganizationRole(
-  tx: Db,
+  tx: Transaction,
   { id, status, role: previousRole }: OrganizationMember,
   { role, authorId, origin }: { role: OrganizationRole; authorId: string; origin: string },
 ): Promise<OrganizationMember> {
@@ -158,7 +158,7 @@ export async function setOrganizationRole(
  * @throws 409 for a member or an expired invitation, and `member_exists` for another membership.
  */
 export async function acceptOrganizationInvitation(
-  tx: Db,
+  tx: Transaction,
   { id, status }: OrganizationMember,
   { userId, origin }: { userId: string; origin: string },
 ): Promise<OrganizationMember> {
@@ -177,7 +177,7 @@ export async function acceptOrganizationInvitation(
  * made; or an invitation.
  */
 export async function removeOrganizationMember(
-  tx: Db,
+  tx: Transaction,
   { id, user_id, organization_id, status }: OrganizationMember,
 ): Promise<void> {
   await deleteMember(tx, id)
@@ -191,7 +191,7 @@ export async function removeOrganizationMember(
 }
 
 /** Throws 409 `last_owner` when the user is the only owner of an organization. */
-export async function requireNotOnlyOwner(tx: Db, userId: string): Promise<void> {
+export async function requireNotOnlyOwner(tx: Transaction, userId: string): Promise<void> {
   if ((await sql.findSolelyOwnedOrganization(tx, { user_id: userId })) !== undefined)
     throw conflict(
       'last_owner',
@@ -204,7 +204,7 @@ export async function requireNotOnlyOwner(tx: Db, userId: string): Promise<void>
  * @returns the memberships
  */
 export async function endMemberships(
-  tx: Db,
+  tx: Transaction,
   { id, email }: { id: string; email: string },
   origin: string,
 ): Promise<OrganizationMember[]> {
@@ -213,7 +213,7 @@ export async function endMemberships(
 
 /** Throws 409 `last_owner` when the member is the only owner of the locked organization. */
 export async function requireOtherOwner(
-  tx: Db,
+  tx: Transaction,
   { organization_id, user_id, role, status }: OrganizationMember,
 ): Promise<void> {
   if (role !== 'owner' || status !== 'active') return
@@ -231,13 +231,16 @@ export function requirePersonalMember({ isServiceAccount }: FoundMember): void {
     )
 }
 
-async function applyRole(tx: Db, { organization_id, user_id, role }: OrganizationMember): Promise<void> {
+async function applyRole(
+  tx: Transaction,
+  { organization_id, user_id, role }: OrganizationMember,
+): Promise<void> {
   await sql.lockProjectsOfOrganization(tx, { organization_id })
   const where = { organization_id, user_id: user_id! }
   if (role === 'member') await sql.takeOrganizationRole(tx, where)
   else await sql.giveOrganizationRole(tx, { ...where, role, created_at: new Date() })
 }
 
-async function deleteMember(tx: Db, id: string): Promise<void> {
+async function deleteMember(tx: Transaction, id: string): Promise<void> {
   await tx.prisma.organizationMember.delete({ where: { id }, select: { id: true } })
 }

@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import { leaveOrganization } from '../projects/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -20,7 +20,7 @@ export async function listOrganizations(
 
 /** Inserts an organization with its owner, in one statement. */
 export async function insertOrganization(
-  tx: Db,
+  tx: Transaction,
   ownerId: string,
   { name, description = null, metadata = {} }: components['schemas']['OrganizationCreate'],
 ): Promise<Organization> {
@@ -38,7 +38,7 @@ export async function insertOrganization(
 
 /** Updates a locked organization. */
 export async function updateOrganization(
-  tx: Db,
+  tx: Transaction,
   previous: Organization,
   changes: Partial<Organization>,
 ): Promise<Organization> {
@@ -47,7 +47,7 @@ export async function updateOrganization(
 }
 
 /** Throws 409 `has_projects` while projects that are not deleted belong to the locked organization. */
-export async function requireNoProjects(tx: Db, organizationId: string): Promise<void> {
+export async function requireNoProjects(tx: Transaction, organizationId: string): Promise<void> {
   const found = await sql.findProjectOfOrganization(tx, { organization_id: organizationId })
   if (found !== undefined)
     throw conflict('has_projects', 'Projects belong to the organization. Transfer or delete them first.')
@@ -68,7 +68,7 @@ export async function setLimits(db: Db, id: string, limits: 'own' | 'shared'): P
 }
 
 /** The owners of an organization. */
-export async function ownersOf(tx: Db, organizationId: string): Promise<string[]> {
+export async function ownersOf(tx: Transaction, organizationId: string): Promise<string[]> {
   const rows = await sql.listOwners(tx, { organization_id: organizationId })
   return rows.map(({ user_id }) => user_id)
 }
@@ -77,7 +77,11 @@ export async function ownersOf(tx: Db, organizationId: string): Promise<string[]
  * Deletes a locked organization without projects. Deleted projects go back to their own owners, or else to
  * the user who deletes it.
  */
-export async function deleteOrganization(tx: Db, { id }: Organization, userId: string): Promise<void> {
+export async function deleteOrganization(
+  tx: Transaction,
+  { id }: Organization,
+  userId: string,
+): Promise<void> {
   for (const project of await sql.lockProjectsOfOrganization(tx, { organization_id: id }))
     await leaveOrganization(tx, project.id, userId)
   await tx.prisma.organization.delete({ where: { id }, select: { id: true } })

@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Query } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -39,20 +39,20 @@ interface AccountRequest {
  * @returns whose limits its service accounts use.
  */
 export async function requireAdminOf(
-  tx: Db,
+  db: Db,
   request: AccountRequest,
   { organization_id: organizationId, project_id: projectId }: Place,
   options: { lock?: boolean } = {},
 ): Promise<string> {
   const { operation, principal } = request
   if (organizationId != null) {
-    await requireOrganizationRole(tx, organizationId, principal, requiredRole(request), options)
+    await requireOrganizationRole(db, organizationId, principal, requiredRole(request), options)
     return organizationId
   }
   const states = allowedStates[operation.method] ?? ['active']
   const projectAccess = { ...operation.organizationAccess!, states }
   const onProject = { operation: { ...operation, projectAccess }, principal, params: { id: projectId! } }
-  const project = await openProject(tx, onProject, options)
+  const project = await openProject(db, onProject, options)
   if (project.organization_id !== null) return project.organization_id
   if (project.your_role !== 'owner' && !isForOperator(request))
     throw forbidden('Only owners of a project of a person manage its service accounts.', 'role', project.id)
@@ -61,7 +61,7 @@ export async function requireAdminOf(
 
 /** All service accounts of an organization or a project. */
 export async function allServiceAccountsOf(
-  tx: Db,
+  tx: Transaction,
   { organization_id: organizationId = null, project_id: projectId = null }: Place,
 ): Promise<sql.ListServiceAccountsToDeleteRow[]> {
   const place = { organization_id: organizationId, project_id: projectId }
@@ -103,18 +103,18 @@ export async function serviceAccountOf(db: Db, userId: string): Promise<ServiceA
 }
 
 /** Ends the service accounts of a project that is purged. */
-export async function endServiceAccountsOf(tx: Db, projectId: string): Promise<void> {
+export async function endServiceAccountsOf(tx: Transaction, projectId: string): Promise<void> {
   await sql.endServiceAccountsOfProject(tx, { project_id: projectId })
 }
 
 /** Marks a locked service account as deleted, whose user is deleted. */
-export async function endServiceAccount(tx: Db, id: string): Promise<void> {
+export async function endServiceAccount(tx: Transaction, id: string): Promise<void> {
   await sql.deleteServiceAccount(tx, { id })
 }
 
 /** Inserts a service account with its user, which has an address that receives no e-mail (RFC 6761). */
 export async function insertServiceAccount(
-  tx: Db,
+  tx: Transaction,
   { name, organization_id, project_id, metadata = {} }: components['schemas']['ServiceAccountCreate'],
   { accountId, createdById }: { accountId: string; createdById: string },
 ): Promise<ServiceAccount> {
@@ -134,7 +134,7 @@ export async function insertServiceAccount(
 }
 
 export async function updateServiceAccount(
-  tx: Db,
+  tx: Transaction,
   previous: ServiceAccount,
   changes: Partial<ServiceAccount>,
 ): Promise<ServiceAccount> {

@@ -1,5 +1,5 @@
 // Cancels and resumes subscriptions at the request of their users.
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { invalidState } from '../../infra/errors.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
@@ -12,7 +12,7 @@ import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts
  * scheduled to be.
  */
 export async function cancelSubscription(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   subscription: OwnedSubscription,
   { atPeriodEnd }: { atPeriodEnd: boolean },
@@ -34,7 +34,7 @@ export async function cancelSubscription(
 
 /** Removes the scheduled cancellation of a locked subscription. Throws 409 when none is scheduled. */
 export async function resumeSubscription(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   subscription: OwnedSubscription,
 ): Promise<OwnedSubscription> {
@@ -52,7 +52,7 @@ export async function resumeSubscription(
 }
 
 async function changeCancellation(
-  tx: Db,
+  tx: Transaction,
   { events, gateways }: PaymentServices,
   subscription: OwnedSubscription,
   canceledAt: Date | null,

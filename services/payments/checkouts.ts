@@ -1,7 +1,7 @@
 // Checkout sessions: reading and inserting them. An order has at most one open session.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
@@ -72,7 +72,7 @@ export async function findCheckout(db: Db, id: string): Promise<OwnedCheckout | 
 }
 
 /** Locks the open session of an order against other writers; null if there is none. */
-export async function lockOpenCheckout(tx: Db, orderId: string): Promise<OwnedCheckout | null> {
+export async function lockOpenCheckout(tx: Transaction, orderId: string): Promise<OwnedCheckout | null> {
   return (await sql.lockOpenCheckout(tx, { order_id: orderId })) ?? null
 }
 
@@ -94,7 +94,7 @@ export interface NewCheckout {
  * session.
  */
 export async function insertCheckout(
-  tx: Db,
+  tx: Transaction,
   { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, seconds, metadata = {}, now }: NewCheckout,
 ): Promise<OwnedCheckout> {
   const id = newIdAt('chk', now)

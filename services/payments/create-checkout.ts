@@ -1,7 +1,7 @@
 // Creates checkout sessions: for an existing order, or with a new order and, in mode `subscription`, a new
 // subscription.
 import type { components } from '../../generated/types.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
@@ -26,7 +26,7 @@ const defaultLifetimeSeconds = 86_400
  * for fields or an amount that do not fit. `publicUrl` has no trailing slash.
  */
 export async function createCheckout(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   request: CheckoutRequest,
   publicUrl: string,
@@ -53,7 +53,7 @@ export async function createCheckout(
 
 /** Locks the pending order that the request names. */
 async function findPendingOrder(
-  tx: Db,
+  tx: Transaction,
   { gateways }: PaymentServices,
   { operation, principal, body }: CheckoutRequest,
   orderId: string,
@@ -75,7 +75,7 @@ async function findPendingOrder(
 
 /** Creates the order of a new session; in mode `subscription`, as the first order of a new subscription. */
 async function createOrder(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   { operation, principal, body }: CheckoutRequest,
 ): Promise<OwnedOrder> {

@@ -1,7 +1,7 @@
 // Financial records survive project deletion and move to their owner; subscriptions are canceled. Database
 // triggers guarantee this for every deletion. This module detaches the records in batches, so that large
 // projects take no long transaction.
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 
 const batchSize = 1_000
@@ -9,7 +9,7 @@ const batchSize = 1_000
 const detachBatches = [sql.detachSubscriptions, sql.detachOrders, sql.detachCheckouts, sql.detachRefunds]
 
 /** Detaches a batch of financial records from a project. @returns true if there may be more. */
-export async function detachFromProject(tx: Db, projectId: string): Promise<boolean> {
+export async function detachFromProject(tx: Transaction, projectId: string): Promise<boolean> {
   for (const detachBatch of detachBatches) {
     const { n } = await detachBatch(tx, { project_id: projectId, limit: batchSize })
     if (n === batchSize) return true

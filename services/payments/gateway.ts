@@ -1,7 +1,7 @@
 // The payment gateway interface. A gateway takes payments for checkout sessions, refunds them, and reports
 // outcomes through settle.ts. Methods that take a transaction must not call the network: a remote gateway
 // enqueues a job instead.
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
 import type { Emitter } from '../events/emit.ts'
@@ -27,7 +27,7 @@ export interface Gateway {
    * later.
    */
   refund(
-    tx: Db,
+    tx: Transaction,
     refund: { id: string; amount: number; currency: string },
     payment: GatewayPayment,
   ): Promise<'succeeded' | 'pending'>
@@ -35,16 +35,16 @@ export interface Gateway {
    * Refunds a late payment in full, in a transaction. A payment is late if its order is no longer payable.
    * `returning` means that the gateway reports the outcome later.
    */
-  refundLatePayment(tx: Db, payment: GatewayPayment): Promise<'returned' | 'returning'>
+  refundLatePayment(tx: Transaction, payment: GatewayPayment): Promise<'returned' | 'returning'>
   /**
    * Makes a session unpayable, in a transaction. If it was paid already, the gateway calls `applyPayment`.
    */
-  closeCheckout(tx: Db, checkout: { id: string }): Promise<void>
+  closeCheckout(tx: Transaction, checkout: { id: string }): Promise<void>
   /**
    * Sends the cancellation state of a subscription (now, at period end, or none) to the gateway, in a
    * transaction.
    */
-  syncCancellation(tx: Db, subscription: { id: string }): Promise<void>
+  syncCancellation(tx: Transaction, subscription: { id: string }): Promise<void>
   /**
    * Returns the URL of the gateway's own payment page for an open session, the same URL on each call. Called
    * outside of transactions. Throws 503 when the gateway cannot be reached. null if the gateway uses this
@@ -89,7 +89,7 @@ export interface RemoteGateway extends Gateway {
     options: { repeated: boolean; attempt: string },
   ): Promise<Date | null>
   /** Called when the retries of a job are exhausted, in the transaction that removes it. */
-  giveUp(tx: Db, services: PaymentServices, job: GatewayJob): Promise<void>
+  giveUp(tx: Transaction, services: PaymentServices, job: GatewayJob): Promise<void>
   /** Closes all connections and aborts requests in progress. */
   disconnect(): void
 }

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
@@ -84,7 +84,7 @@ export interface PricedItems {
  * @param options.recurring true if the prices must be recurring, false if they must be one-time.
  */
 export async function priceItems(
-  tx: Db,
+  tx: Transaction,
   items: OrderItems,
   { recurring = false } = {},
 ): Promise<PricedItems> {
@@ -133,7 +133,7 @@ export interface NewOrder {
 
 /** Inserts a pending order. */
 export async function insertOrder(
-  tx: Db,
+  tx: Transaction,
   { lines, currency, total, now }: PricedItems,
   { projectId, ownerId, metadata = {}, subscription }: NewOrder,
 ): Promise<OwnedOrder> {

@@ -2,7 +2,7 @@
 // (`refunding_amount`) before the gateway is asked.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
@@ -43,7 +43,7 @@ export async function listAllRefunds(
  * is not paid or nothing remains, and 400 for more than the remaining amount.
  */
 export async function refundOrder(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   orderId: string,
   { amount, reason, metadata = {} }: components['schemas']['RefundCreate'],
@@ -89,7 +89,7 @@ export async function refundOrder(
 
 /** Records the outcome of a pending refund. Idempotent. */
 export async function completeRefund(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   id: string,
   { succeeded, reference, at }: { succeeded: boolean; reference: string | null; at: Date },
@@ -109,7 +109,7 @@ export async function completeRefund(
 
 /** Moves the reserved amount of a refund of a locked order to its refunded amount, and mails the buyer. */
 async function addToRefundedAmount(
-  tx: Db,
+  tx: Transaction,
   { events, receiptMails }: PaymentServices,
   previous: OwnedOrder,
   refund: Refund,

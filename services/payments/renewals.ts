@@ -2,7 +2,7 @@
 // a time in the order of their due time on the payment clock, each found by an index and in its own
 // transaction. Several processes may run at once: the second one to lock a task finds that it is no longer
 // due.
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { paymentsNow } from './clock.ts'
 import { insertOrder } from './orders.ts'
@@ -53,7 +53,7 @@ export async function runDueTask(db: Db, services: PaymentServices, { kind, id }
   await db.transaction((tx) => run(tx, services, id))
 }
 
-async function finishSlowPayment(tx: Db, services: PaymentServices, id: string): Promise<void> {
+async function finishSlowPayment(tx: Transaction, services: PaymentServices, id: string): Promise<void> {
   const payment = await sql.findDuePayment(tx, { id })
   if (payment === undefined) return
   const { order_id: orderId, checkout_id: checkoutId, gateway, card } = payment
@@ -67,7 +67,7 @@ async function finishSlowPayment(tx: Db, services: PaymentServices, id: string):
   )
 }
 
-async function expireDueCheckout(tx: Db, services: PaymentServices, id: string): Promise<void> {
+async function expireDueCheckout(tx: Transaction, services: PaymentServices, id: string): Promise<void> {
   const { order_id: orderId } = await sql.readOrderOfCheckout(tx, { id })
   const locked = await lockOrder(tx, orderId)
   // While this transaction waited for the locks, the session may have been paid or got a page at its gateway.
@@ -75,7 +75,7 @@ async function expireDueCheckout(tx: Db, services: PaymentServices, id: string):
   if (due !== undefined) await expireCheckout(tx, services, locked, id, new Date(due.now))
 }
 
-async function renewOrCancel(tx: Db, services: PaymentServices, id: string): Promise<void> {
+async function renewOrCancel(tx: Transaction, services: PaymentServices, id: string): Promise<void> {
   const subscription = (await lockSubscription(tx, id))!
   const { status, due_at: dueAt, cancel_at_period_end: cancelAtPeriodEnd } = subscription
   const at = await paymentsNow(tx)
@@ -90,7 +90,7 @@ async function renewOrCancel(tx: Db, services: PaymentServices, id: string): Pro
  * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
  * the subscription stays with the project.
  */
-export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
+export async function isAbandoned(tx: Transaction, id: string): Promise<boolean> {
   return (await sql.readAbandoned(tx, { id })).abandoned
 }
 
@@ -98,7 +98,12 @@ export async function isAbandoned(tx: Db, id: string): Promise<boolean> {
  * Creates the order of the next period and charges the card. Archived prices still renew for existing
  * subscribers.
  */
-async function renew(tx: Db, services: PaymentServices, before: OwnedSubscription, at: Date): Promise<void> {
+async function renew(
+  tx: Transaction,
+  services: PaymentServices,
+  before: OwnedSubscription,
+  at: Date,
+): Promise<void> {
   const { id, price_id: priceId, quantity, project_id: projectId, owner_id: ownerId, metadata } = before
   const price = await sql.readPriceAndProduct(tx, { id: priceId })
   const amount = price.unit_amount * quantity
@@ -119,7 +124,7 @@ async function renew(tx: Db, services: PaymentServices, before: OwnedSubscriptio
 
 /** Charges a past-due order again. Cancels the subscription and the order after the last retry. */
 async function retryRenewal(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   subscription: OwnedSubscription,
   at: Date,
@@ -136,7 +141,7 @@ async function retryRenewal(
 
 /** Charges the stored card for an order. @returns true if the payment succeeded. */
 async function charge(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   locked: LockedOrder,
   card: SandboxCard | null,
@@ -158,6 +163,6 @@ async function charge(
 }
 
 /** Marks a subscription as past due until its next retry. */
-async function scheduleRetry(tx: Db, { id, tries }: OwnedSubscription): Promise<OwnedSubscription> {
+async function scheduleRetry(tx: Transaction, { id, tries }: OwnedSubscription): Promise<OwnedSubscription> {
   return await sql.setPastDue(tx, { id, days: retryDays[tries] })
 }

@@ -1,7 +1,7 @@
 // State transitions of orders, checkout sessions and subscriptions when a payment succeeds, fails or expires.
 // Payment notifications are idempotent: each transition is one conditional UPDATE with its event, in the
 // caller's transaction. Lock order everywhere: subscription, order, checkout session.
-import type { Db } from '../../infra/database/database.ts'
+import type { Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { invalidState } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
@@ -29,7 +29,7 @@ export interface LockedOrder {
 /**
  * Locks an order, its subscription and its open session in three statements. Throws 404 for an unknown order.
  */
-export async function lockOrder(tx: Db, orderId: string): Promise<LockedOrder> {
+export async function lockOrder(tx: Transaction, orderId: string): Promise<LockedOrder> {
   const subscription = (await sql.lockSubscriptionOfOrder(tx, { order_id: orderId })) ?? null
   const order = await findOrder(tx, orderId, { lock: true })
   return { order, subscription, checkout: await lockOpenCheckout(tx, orderId) }
@@ -65,7 +65,7 @@ type Outcome =
  * @returns the id of the payment, or null when this outcome was recorded before.
  */
 export async function recordPaymentAttempt(
-  tx: Db,
+  tx: Transaction,
   order: OwnedOrder,
   notification: PaymentNotification,
   outcome: Outcome,
@@ -101,7 +101,7 @@ export async function recordPaymentAttempt(
  * @returns true if this payment paid the order.
  */
 export async function applyPayment(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   { order, subscription, checkout }: LockedOrder,
   notification: PaymentNotification,
@@ -142,7 +142,7 @@ export async function applyPayment(
  * nothing and emits no event here; `renewals.ts` emits it when the period starts.
  */
 async function activateOrRecover(
-  tx: Db,
+  tx: Transaction,
   { events, gateways }: PaymentServices,
   subscription: OwnedSubscription,
   { at, period }: PaymentNotification,
@@ -163,7 +163,7 @@ async function activateOrRecover(
  * @returns the current state.
  */
 export async function emitSubscriptionUpdated(
-  tx: Db,
+  tx: Transaction,
   events: Emitter,
   previous: OwnedSubscription,
   changed?: OwnedSubscription,
@@ -177,13 +177,13 @@ export async function emitSubscriptionUpdated(
 }
 
 /** Marks a late payment as refunded in full. */
-export async function markPaymentReturned(tx: Db, id: string, at: Date): Promise<void> {
+export async function markPaymentReturned(tx: Transaction, id: string, at: Date): Promise<void> {
   await sql.setPaymentReturned(tx, { id, at })
 }
 
 /** Cancels a pending order and expires its open session. Throws 409 when the order is not pending. */
 export async function cancelOrder(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   { order, checkout }: LockedOrder,
   at: Date,
@@ -196,7 +196,7 @@ export async function cancelOrder(
 }
 
 async function closeCheckout(
-  tx: Db,
+  tx: Transaction,
   { events, gateways }: PaymentServices,
   checkout: OwnedCheckout,
   at: Date,
@@ -216,7 +216,7 @@ async function closeCheckout(
  * Throws 409 when the session is not open.
  */
 export async function expireCheckout(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   locked: LockedOrder,
   id: string,
@@ -237,7 +237,7 @@ export async function expireCheckout(
  * @param options.canceledByGateway true if the gateway already canceled it, so that no sync is needed.
  */
 export async function cancelSubscriptionNow(
-  tx: Db,
+  tx: Transaction,
   { events, gateways }: PaymentServices,
   subscription: OwnedSubscription,
   at: Date,
@@ -258,7 +258,7 @@ export async function cancelSubscriptionNow(
  * canceled.
  */
 export async function cancelSubscriptionAndOrder(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   subscription: OwnedSubscription,
   at: Date,

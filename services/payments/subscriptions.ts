@@ -2,7 +2,7 @@
 // started on the 31st renews on the last day of shorter months and on the 31st of longer ones.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
@@ -73,7 +73,7 @@ export async function findSubscription(db: Db, id: string): Promise<OwnedSubscri
 }
 
 /** The subscription, locked against other writers; undefined if there is none. */
-export async function lockSubscription(tx: Db, id: string): Promise<OwnedSubscription | undefined> {
+export async function lockSubscription(tx: Transaction, id: string): Promise<OwnedSubscription | undefined> {
   return await sql.lockSubscription(tx, { id })
 }
 
@@ -89,7 +89,7 @@ export interface NewSubscription {
 
 /** Inserts an incomplete subscription, whose first order is set by `setLatestOrder`. @returns its id. */
 export async function insertSubscription(
-  tx: Db,
+  tx: Transaction,
   { projectId, ownerId, priceId, quantity, gateway, metadata = {}, now }: NewSubscription,
 ): Promise<string> {
   const id = newIdAt('sub', now)
@@ -106,7 +106,11 @@ export async function insertSubscription(
   return id
 }
 
-export async function setLatestOrder(tx: Db, id: string, orderId: string): Promise<OwnedSubscription> {
+export async function setLatestOrder(
+  tx: Transaction,
+  id: string,
+  orderId: string,
+): Promise<OwnedSubscription> {
   return await sql.setLatestOrder(tx, { id, order_id: orderId })
 }
 
@@ -122,7 +126,7 @@ export interface Period {
  * @returns the subscription, or undefined if it was not incomplete.
  */
 export async function startSubscription(
-  tx: Db,
+  tx: Transaction,
   id: string,
   at: Date,
   { card, renews, period }: { card: SandboxCard | null; renews: boolean; period?: Period },
@@ -137,7 +141,11 @@ export async function startSubscription(
 }
 
 /** Starts the next period of a subscription with its order. */
-export async function startNextPeriod(tx: Db, id: string, orderId: string): Promise<OwnedSubscription> {
+export async function startNextPeriod(
+  tx: Transaction,
+  id: string,
+  orderId: string,
+): Promise<OwnedSubscription> {
   return await sql.startNextPeriod(tx, { id, order_id: orderId })
 }
 
@@ -152,7 +160,7 @@ export async function listSubscriptions(
 
 /** Schedules the cancellation at the end of the period, or removes it if `canceledAt` is null. */
 export async function setCancelAtPeriodEnd(
-  tx: Db,
+  tx: Transaction,
   id: string,
   { canceledAt }: { canceledAt: Date | null },
 ): Promise<OwnedSubscription> {

@@ -7,7 +7,7 @@ import { ranks } from './access.ts'
 import { insertMember, type Member } from './members.ts'
 import type { Project, Role } from './projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { conflict, forbidden, notFound, invalidState } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
@@ -69,11 +69,11 @@ export async function findInvitation(
 
 /** `findInvitation` for the invited user alone: throws 403 for an admin of the project, who also sees it. */
 export async function findOwnInvitation(
-  tx: Db,
+  db: Db,
   project: Project,
   request: InvitationRequest,
 ): Promise<Invitation> {
-  const { invitation, verified } = await findInvitation(tx, project, request)
+  const { invitation, verified } = await findInvitation(db, project, request)
   if (verified !== true)
     throw forbidden(
       'This invitation is for another email address, or your email address is not verified.',
@@ -99,7 +99,7 @@ export interface NewInvitation {
  * the project.
  */
 export async function insertInvitation(
-  tx: Db,
+  tx: Transaction,
   { projectId, who, role, createdById, metadata = {} }: NewInvitation,
 ): Promise<Invitation> {
   const email = 'email' in who ? who.email : ''
@@ -128,7 +128,7 @@ export async function insertInvitation(
 
 /** The email address that is invited, or that of the invited user. */
 export async function inviteeAddress(
-  tx: Db,
+  tx: Transaction,
   { email, user_id: userId }: Pick<Invitation, 'email' | 'user_id'>,
 ): Promise<string | null> {
   if (userId === null) return email
@@ -138,7 +138,7 @@ export async function inviteeAddress(
 
 /** Ends a pending invitation to a locked project. Throws 409 for one that is not pending. */
 export async function closeInvitation(
-  tx: Db,
+  tx: Transaction,
   { id, status: current }: Invitation,
   status: 'accepted' | 'declined' | 'revoked',
 ): Promise<Invitation> {
@@ -147,7 +147,7 @@ export async function closeInvitation(
 }
 
 /** Makes an invitation to a locked project valid from now. Throws 409 for one that has ended. */
-export async function renewInvitation(tx: Db, { id, status }: Invitation): Promise<Invitation> {
+export async function renewInvitation(tx: Transaction, { id, status }: Invitation): Promise<Invitation> {
   if (status !== 'pending' && status !== 'expired') throw invalidState('invitation', status)
   return await sql.renewInvitation(tx, { id, expires_at: expiryFrom(new Date()) })
 }
@@ -162,7 +162,7 @@ export function expiryFrom(start: Date): Date {
  * invitation. Throws 409 for one that is not pending.
  */
 export async function acceptInvitation(
-  tx: Db,
+  tx: Transaction,
   project: { id: string },
   invitation: Invitation,
   { userId, origin }: { userId: string; origin: string },

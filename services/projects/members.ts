@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { ranks } from './access.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { isUniqueViolation } from '../../infra/database/errors.ts'
 import { conflict, forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -74,7 +74,7 @@ interface Invitee {
  * @throws 404 for an unknown user id.
  */
 export async function findInvitee(
-  tx: Db,
+  tx: Transaction,
   projectId: string,
   principal: Principal,
   { user_id: userId, email }: { user_id?: string; email?: string },
@@ -111,7 +111,7 @@ export interface MemberChanges {
  * project's, and 400 for a role together with a custom role.
  */
 export async function requireUsableRole(
-  tx: Db,
+  tx: Transaction,
   { organization_id: organizationId }: Project,
   { role, custom_role_id: customRoleId }: Pick<MemberChanges, 'role' | 'custom_role_id'>,
 ): Promise<void> {
@@ -138,7 +138,7 @@ export function requireNotOrganizationAdmin({ organization_role: role }: Member)
 
 /** Adds a member to a locked project. Throws 409 `member_exists` when the user is already a member. */
 export async function insertMember(
-  tx: Db,
+  tx: Transaction,
   project: { id: string },
   fields: { userId: string; role: Role; createdById: string; metadata?: Metadata },
   origin: string,
@@ -160,7 +160,7 @@ export async function insertMember(
  * @throws 409 `last_owner` when no owner would be left.
  */
 export async function updateMember(
-  tx: Db,
+  tx: Transaction,
   member: Member,
   { role, custom_role_id: customRoleId, metadata }: MemberChanges,
   origin: string,
@@ -177,7 +177,7 @@ export async function updateMember(
 }
 
 /** Removes a member from a locked project. Throws 409 `last_owner` when that would leave no owner. */
-export async function deleteMember(tx: Db, member: Member): Promise<void> {
+export async function deleteMember(tx: Transaction, member: Member): Promise<void> {
   if (member.role === 'owner') await replaceOwner(tx, member)
   await tx.prisma.member.delete({ where: { id: member.id }, select: { id: true } })
 }
@@ -187,7 +187,7 @@ export async function deleteMember(tx: Db, member: Member): Promise<void> {
  * owner, it changes to the longest-standing other owner.
  * @throws 409 `last_owner` when there is no other owner.
  */
-async function replaceOwner(tx: Db, { id, project_id: projectId, user }: Member): Promise<void> {
+async function replaceOwner(tx: Transaction, { id, project_id: projectId, user }: Member): Promise<void> {
   const other = await sql.findOtherOwner(tx, { project_id: projectId, member_id: id })
   if (other === undefined)
     throw conflict('last_owner', 'A project needs an owner. Make another member an owner first.')

@@ -3,7 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
@@ -59,7 +59,7 @@ export async function insertProjectWithOwner(
 }
 
 /** Makes a member of a locked project an owner. */
-export async function makeOwner(tx: Db, projectId: string, userId: string): Promise<void> {
+export async function makeOwner(tx: Transaction, projectId: string, userId: string): Promise<void> {
   await sql.makeOwner(tx, { project_id: projectId, user_id: userId })
 }
 
@@ -67,7 +67,7 @@ export async function makeOwner(tx: Db, projectId: string, userId: string): Prom
  * Ends the memberships and custom roles that the organization of a locked project gave. Makes the user an
  * owner if no other member owns the project itself.
  */
-export async function leaveOrganization(tx: Db, projectId: string, userId: string): Promise<void> {
+export async function leaveOrganization(tx: Transaction, projectId: string, userId: string): Promise<void> {
   await sql.keepOwner(tx, { id: projectId, user_id: userId, created_at: new Date() })
   await sql.leaveOrganization(tx, { project_id: projectId })
   await sql.repairOwner(tx, { id: projectId })
@@ -78,7 +78,7 @@ export async function leaveOrganization(tx: Db, projectId: string, userId: strin
  * ends what its former organization gave its members.
  */
 export async function transferProject(
-  tx: Db,
+  tx: Transaction,
   { id, your_role, updated_at }: Project,
   { organizationId, ownerId }: { organizationId: string | null; ownerId: string },
 ): Promise<Project> {
@@ -93,7 +93,11 @@ export async function transferProject(
 }
 
 /** Updates a locked project, with a new version and a later updated_at. */
-export async function updateProject(tx: Db, previous: Project, changes: Partial<Project>): Promise<Project> {
+export async function updateProject(
+  tx: Transaction,
+  previous: Project,
+  changes: Partial<Project>,
+): Promise<Project> {
   const { id, your_role } = previous
   const row = await sql.updateProject(tx, {
     ...previous,

@@ -2,7 +2,7 @@
 // changes; a new picture is a new avatar, and a trigger puts the blobs of the old one into quarantine.
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound, tooManyOpen, unauthorized } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
@@ -81,14 +81,14 @@ export async function findAvatar(db: Db, userId: string, origin: string): Promis
 }
 
 /** Locks the user until the transaction ends, and reads the avatar. Throws 401 for a disabled user. */
-export async function lockAvatar(tx: Db, userId: string, origin: string): Promise<Avatar | null> {
+export async function lockAvatar(tx: Transaction, userId: string, origin: string): Promise<Avatar | null> {
   if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
   return await findAvatar(tx, userId, origin)
 }
 
 /** Replaces the user's avatar by one whose blobs are stored. The user must be locked. */
 export async function replaceAvatar(
-  tx: Db,
+  tx: Transaction,
   userId: string,
   { id, variants }: RenderedAvatar,
   origin: string,
@@ -108,7 +108,7 @@ export async function replaceAvatar(
 }
 
 /** The user must be locked. */
-export async function deleteAvatar(tx: Db, userId: string): Promise<void> {
+export async function deleteAvatar(tx: Transaction, userId: string): Promise<void> {
   await sql.deleteAvatarOfUser(tx, { user_id: userId })
   await sql.setAvatarUrl(tx, { user_id: userId, avatar_url: null })
 }

@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Once, Replay } from '../../infra/contract/replay.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { invalidField } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
@@ -57,7 +57,7 @@ export async function createFile<T>(
   services: CreateFileServices,
   request: CreateFileRequest,
   upload: FileUpload,
-  respond: (tx: Db, file: StoredFile) => Promise<T>,
+  respond: (tx: Transaction, file: StoredFile) => Promise<T>,
 ): Promise<T | Replay> {
   const { reservations, tempFiles } = services.storage
   const places = await placesOf(services, request, upload)
@@ -115,7 +115,7 @@ async function storeFile<T>(
   request: CreateFileRequest,
   upload: FileUpload,
   { received, reservation, full }: ReceivedFile,
-  respond: (tx: Db, file: StoredFile) => Promise<T>,
+  respond: (tx: Transaction, file: StoredFile) => Promise<T>,
 ): Promise<T | Replay> {
   const { db, once, storage } = services
   const { sha256, ...fields } = upload.fields()
@@ -153,7 +153,7 @@ async function storeFile<T>(
  * @param reservedBy the reservation or the unfinished upload whose bytes become the file's.
  */
 export async function addFile(
-  tx: Db,
+  tx: Transaction,
   { config, events }: { config: Readonly<Config>; events: Emitter },
   id: string,
   fields: NewFile,

@@ -1,6 +1,6 @@
 // Storage usage and quota of a workspace: a project, or a user's files outside of projects.
 import type { Config } from '../../infra/config/config.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { ApiError } from '../../infra/errors.ts'
 
@@ -33,7 +33,7 @@ const toleratedBytes = 16 * 1024 * 1024
  * ends. Throws 413 when the file exceeds the quota.
  */
 export async function takeStorage(
-  tx: Db,
+  tx: Transaction,
   workspaceId: string,
   { id, bytes, quota }: { id: string | null; bytes: number; quota: number },
 ): Promise<void> {

@@ -1,7 +1,7 @@
 // Data retention of storage: deletes expired files and uploads. Their blobs stay in quarantine until the
 // sweep of the store removes them.
 import type { Config } from '../../infra/config/config.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteBatch, deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
@@ -19,7 +19,7 @@ const hoursBetweenSweeps = 24
 
 export interface ExpiryOptions extends StorageRetention {
   /** Deletes the documents that were created from a file, before the file is deleted. */
-  deleteDocuments(tx: Db, fileId: string): Promise<void>
+  deleteDocuments(tx: Transaction, fileId: string): Promise<void>
 }
 
 /** Run every minute, because users wait for the quota that expired files occupy. */
@@ -91,7 +91,7 @@ async function listExpired(
 }
 
 async function deleteExpired(
-  tx: Db,
+  tx: Transaction,
   { events, deleteDocuments }: Pick<ExpiryOptions, 'events' | 'deleteDocuments'>,
   { id }: sql.ListExpiredFilesRow,
 ): Promise<{ removed: number; more: boolean }> {

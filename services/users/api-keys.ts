@@ -7,7 +7,7 @@ import * as sql from '../../generated/sql/users.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.js'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
 import { changesOf, type Changes } from '../../infra/contract/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -87,7 +87,7 @@ export async function listApiKeysOf(
 }
 
 /** The users who own the keys. */
-export async function ownersOfKeys(tx: Db, ids: string[]): Promise<string[]> {
+export async function ownersOfKeys(tx: Transaction, ids: string[]): Promise<string[]> {
   return (await sql.ownersOfKeys(tx, { ids })).map(({ user_id }) => user_id)
 }
 
@@ -145,7 +145,7 @@ export function newKeyFields(
  * @param secret the secret to use; default: a new random secret.
  */
 export async function insertApiKey(
-  tx: Db,
+  tx: Transaction,
   mode: KeyMode,
   { projectIds, allowedAddresses, ...fields }: NewApiKey,
   secret = newSecret(mode),
@@ -188,7 +188,7 @@ export async function findOwnApiKey(db: Db, id: string, { userId, credentialId, 
  * Locks the keys of the caller against other changes until the transaction ends. Throws 401 when the calling
  * key was revoked, or the session has ended, since it was authenticated: it must not leave a new key behind.
  */
-export async function lockKeys(tx: Db, { type, credentialId }: Principal): Promise<void> {
+export async function lockKeys(tx: Transaction, { type, credentialId }: Principal): Promise<void> {
   const locked =
     type === 'session'
       ? await sql.lockSessionOfCaller(tx, { id: credentialId })
@@ -200,7 +200,7 @@ export async function lockKeys(tx: Db, { type, credentialId }: Principal): Promi
  * Throws 403 unless the user of a session signed in during the last ten minutes: a token that was stolen
  * later must not become a key.
  */
-export async function requireRecentSignIn(tx: Db, { type, credentialId }: Principal): Promise<void> {
+export async function requireRecentSignIn(tx: Transaction, { type, credentialId }: Principal): Promise<void> {
   if (type !== 'session' || (await sql.isRecentSignIn(tx, { id: credentialId })) !== undefined) return
   throw forbidden('You signed in more than ten minutes ago: sign in again.', 'recent_sign_in')
 }
@@ -212,7 +212,7 @@ export async function requireRecentSignIn(tx: Db, { type, credentialId }: Princi
  * @returns the keys that were not revoked yet, after and before the change.
  */
 export async function revokeApiKeys(
-  tx: Db,
+  tx: Transaction,
   row: Omit<ApiKeyRow, 'digest'>,
   cascade = row.replacedBy === null && row.scopes.every((scope) => scope === 'keys:write'),
 ): Promise<Array<{ key: ApiKey; previous: ApiKey }>> {
@@ -264,7 +264,7 @@ export interface Rotation {
  * @returns the new key, and the old key as it was before.
  */
 export async function replaceApiKey(
-  tx: Db,
+  tx: Transaction,
   mode: KeyMode,
   principal: Principal,
   id: string,

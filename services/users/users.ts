@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
 import type { User as UserRow } from '../../generated/prisma/client.js'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import { isUniqueViolation, violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, notFound, unauthorized } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
@@ -62,13 +62,13 @@ export async function listUsers(
 }
 
 /** Locks a user until the transaction ends. Returns null when the user does not exist or is deleted. */
-export async function lockUser(tx: Db, id: string): Promise<UserRow | null> {
+export async function lockUser(tx: Transaction, id: string): Promise<UserRow | null> {
   const locked = await sql.lockUser(tx, { id })
   return locked === undefined ? null : await tx.prisma.user.findUniqueOrThrow({ where: { id } })
 }
 
 /** Locks a user. Throws 401 if the user is not active. */
-export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
+export async function lockActiveUser(tx: Transaction, id: string): Promise<UserRow> {
   const row = await lockUser(tx, id)
   if (row === null || row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
   return row
@@ -79,7 +79,7 @@ export async function lockActiveUser(tx: Db, id: string): Promise<UserRow> {
  * remove the admin that the other change relies on.
  * @throws 404 when the user does not exist, or is a service account.
  */
-export async function lockAdminsAndUser(tx: Db, id: string): Promise<UserRow> {
+export async function lockAdminsAndUser(tx: Transaction, id: string): Promise<UserRow> {
   await sql.lockAdmins(tx)
   const row = await lockUser(tx, id)
   if (row === null || (await isServiceAccount(tx, id))) throw notFound('user', id)
@@ -87,7 +87,7 @@ export async function lockAdminsAndUser(tx: Db, id: string): Promise<UserRow> {
 }
 
 /** Throws 409 `last_admin` when the user is the only active admin. Call `lockAdminsAndUser` first. */
-export async function requireNotLastAdmin(tx: Db, id: string): Promise<void> {
+export async function requireNotLastAdmin(tx: Transaction, id: string): Promise<void> {
   if ((await sql.isAdmin(tx, { id })) === undefined) return
   if ((await sql.hasOtherAdmin(tx, { id })) !== undefined) return
   throw conflict('last_admin', 'The user is the last active admin; the platform needs at least one.')
@@ -105,7 +105,7 @@ export interface NewUser {
 }
 
 /** Inserts a user with default settings. Throws 409 `email_taken` when another user has the email address. */
-export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
+export async function insertUser(tx: Transaction, fields: NewUser): Promise<UserRow> {
   const id = newId('usr')
   const at = timeOf(id)
   try {
@@ -121,7 +121,7 @@ export async function insertUser(tx: Db, fields: NewUser): Promise<UserRow> {
 
 /** Updates a locked user. Throws 409 `email_taken` when another user has the email address. */
 export async function updateUserRow(
-  tx: Db,
+  tx: Transaction,
   row: UserRow,
   { email, email_verified: emailVerified, ...fields }: Changes<components['schemas']['UserUpdate']>,
 ): Promise<UserRow> {

@@ -19,7 +19,7 @@
 import * as sql from '../../generated/sql/webhooks.ts'
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { DeliveryJob } from '../events/emit.ts'
@@ -100,7 +100,7 @@ export async function openDelivery(
 
 /** Sends locked deliveries again, from the start of the retry schedule. */
 async function resend(
-  tx: Db,
+  tx: Transaction,
   queue: Queue<DeliveryJob>,
   endpointId: string,
   ids: string[],
@@ -119,7 +119,7 @@ async function resend(
  * @throws 409 while an attempt is in flight.
  */
 export async function redeliver(
-  tx: Db,
+  tx: Transaction,
   queue: Queue<DeliveryJob>,
   principal: Principal,
   delivery: WebhookDelivery,
@@ -134,7 +134,7 @@ export async function redeliver(
  * a worker that fetches the job.
  * @returns whether the attempt was due later.
  */
-async function makeDue(tx: Db, delivery: WebhookDelivery): Promise<boolean> {
+async function makeDue(tx: Transaction, delivery: WebhookDelivery): Promise<boolean> {
   const { moved, running } = await sql.makeDeliveryDue(tx, {
     id: delivery.id,
     next_attempt_at: new Date(delivery.next_attempt_at!),
@@ -149,7 +149,7 @@ async function makeDue(tx: Db, delivery: WebhookDelivery): Promise<boolean> {
  * `maxRecovered`.
  */
 export async function recoverDeliveries(
-  tx: Db,
+  tx: Transaction,
   queue: Queue<DeliveryJob>,
   endpointId: string,
   since: Date,

@@ -7,7 +7,7 @@ import type { components } from '../../generated/types.ts'
 import { eventTypes } from '../../generated/events.ts'
 import type { WebhookEndpoint as Row } from '../../generated/prisma/client.js'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { typesOf, type EventSelector } from '../events/selectors.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
@@ -150,7 +150,7 @@ export async function openEndpoint(
  * request has a signature with both.
  */
 export async function replaceSecret(
-  tx: Db,
+  tx: Transaction,
   cipher: Cipher,
   { id, overlapSeconds }: { id: string; overlapSeconds: number },
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {

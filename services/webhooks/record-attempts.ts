@@ -10,7 +10,7 @@
 //   `webhook_endpoint.disabled`, and mails its owner.
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sql from '../../generated/sql/webhooks.ts'
-import { type Database, type Db } from '../../infra/database/database.ts'
+import { type Database, type Transaction } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import type { DeliveryJob, Emitter } from '../events/emit.ts'
 import { alertUser, onceADay, type MailServices } from '../mail/mails.ts'
@@ -120,7 +120,7 @@ export function createAttemptRecorder({
     })
   }
 
-  async function recordOthers(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
+  async function recordOthers(tx: Transaction, outcomes: AttemptOutcome[]): Promise<void> {
     const ownJobs = await deliveries.complete(
       tx,
       outcomes.map(({ job }) => job),
@@ -150,7 +150,7 @@ export function createAttemptRecorder({
     await updateEndpoints(tx, own)
   }
 
-  async function updateEndpoints(tx: Db, outcomes: AttemptOutcome[]): Promise<void> {
+  async function updateEndpoints(tx: Transaction, outcomes: AttemptOutcome[]): Promise<void> {
     const failures = outcomes.filter(({ attempt, request }) => attempt !== null && request !== null)
     const failing = endpointIds(failures)
     if (failing.length === 0) return

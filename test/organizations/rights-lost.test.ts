@@ -153,14 +153,16 @@ t.test('the keys that a removed admin made for service accounts are found by the
 t.test('a key that is limited makes no admin, and takes over none', async (t) => {
   const limited = async (fields: object): Promise<Client> => {
     const operator = await server.person({ role: 'admin' })
-    const { key } = await insertApiKey(server.services.database, 'test', {
-      userId: operator.id,
-      name: 'limited',
-      scopes: ['admin', 'user:read'],
-      projectIds: null,
-      expiresAt: null,
-      ...fields,
-    })
+    const { key } = await server.services.database.transaction((tx) =>
+      insertApiKey(tx, 'test', {
+        userId: operator.id,
+        name: 'limited',
+        scopes: ['admin', 'user:read'],
+        projectIds: null,
+        expiresAt: null,
+        ...fields,
+      }),
+    )
     return createClient(server.url, key)
   }
   const all = (await server.admin.client.get('/key')).body.scopes

@@ -268,7 +268,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
       await dev.save([statement, (text) => text.replace('m.idd = :id', ':id = m.id')])
     })
     t.match(said, /· prisma\/sql\/projects\/count-members\.sql:1:1: nothing uses this file.*\n {4}-- Counts/)
-    t.match(said, /✓ prisma.* → wrote sql\/projects\.ts, sql\/rows\.json; serving after/)
+    t.match(said, /✓ prisma.* → wrote sql\/projects\.ts; serving after/)
     t.same(await health(), { status: 'ok' })
   })
 

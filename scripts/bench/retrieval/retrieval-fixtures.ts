@@ -14,12 +14,8 @@ import { insertUser } from '../../../services/users/users.ts'
 
 /** Inserts a user. @returns the principal of an API key for all projects. */
 export async function addUser(db: Db): Promise<Principal> {
-  const { id } = await insertUser(db, {
-    email: `${newId('usr')}@example.com`,
-    emailVerified: true,
-    name: 'Reader',
-    role: 'user',
-  })
+  const fields = { email: `${newId('usr')}@example.com`, emailVerified: true, name: 'Reader' }
+  const { id } = await db.transaction((tx) => insertUser(tx, { ...fields, role: 'user' }))
   return {
     type: 'api_key',
     userId: id,

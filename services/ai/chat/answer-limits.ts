@@ -2,7 +2,7 @@
 // one after the other here, so the limits are exact and a repeated request always finds the first one.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Config } from '../../../infra/config/config.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { conflict, idempotencyMismatch, inProgress, tooManyOpen } from '../../../infra/errors.ts'
 import type { IdempotencyFingerprint, OperationInfo } from '../../../infra/contract/operation.ts'
@@ -31,7 +31,7 @@ export interface AnswerRequest {
  * bodies differ, and 429 over a limit.
  */
 export async function checkLimitsAndIdempotency(
-  tx: Db,
+  tx: Transaction,
   { config, ...finishServices }: LimitServices,
   request: AnswerRequest,
 ): Promise<OwnedMessage | null> {
@@ -56,7 +56,7 @@ export async function checkLimitsAndIdempotency(
 }
 
 async function replayedAnswer(
-  tx: Db,
+  tx: Transaction,
   request: AnswerRequest,
   { body_hash: bodyHash, answer_id: id, status }: sql.ReadUserStateRow,
 ): Promise<OwnedMessage> {

@@ -1,7 +1,7 @@
 // Edits a message. A new content deletes the messages after it, because they answer the old content.
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/chat.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { conflict, inProgress } from '../../../infra/errors.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { changesOf } from '../../../infra/contract/changes.ts'
@@ -20,7 +20,7 @@ export interface EditRequest {
 
 /** In the given transaction. Throws 403, 404, 409 or 412. */
 export async function editMessage(
-  tx: Db,
+  tx: Transaction,
   { events }: { events: Emitter },
   request: EditRequest,
 ): Promise<Message> {
@@ -39,7 +39,10 @@ export async function editMessage(
   return toMessage(message)
 }
 
-async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: OwnedMessage): Promise<void> {
+async function deleteAnswersTo(
+  tx: Transaction,
+  { id, role, session_id: sessionId }: OwnedMessage,
+): Promise<void> {
   if (role !== 'user' || sessionId === null)
     throw conflict('role', 'Only messages with the role `user` can be edited.', 'content')
   if ((await sql.findAnswerInProgress(tx, { session_id: sessionId })) !== undefined)
@@ -51,7 +54,11 @@ async function deleteAnswersTo(tx: Db, { id, role, session_id: sessionId }: Owne
  * Deletes the messages after the given one. The caller has locked the session. The Idempotency-Key of the
  * deleted answer moves to its question, so that a repeated request does not generate a second answer.
  */
-export async function deleteMessagesAfter(tx: Db, sessionId: string, messageId: string): Promise<void> {
+export async function deleteMessagesAfter(
+  tx: Transaction,
+  sessionId: string,
+  messageId: string,
+): Promise<void> {
   const answer = await sql.deleteMessagesAfter(tx, { session_id: sessionId, message_id: messageId })
   if (answer?.key_digest)
     await sql.moveIdempotencyKey(tx, { ...answer, id: messageId, key_digest: answer.key_digest })

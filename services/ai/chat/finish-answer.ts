@@ -2,7 +2,7 @@
 // process that generates an answer finishes it; if that process died, any other process may finish it.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -42,7 +42,7 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
 
 /** @returns the finished message, or null if it was deleted or is already finished. */
 export async function finishMessage(
-  tx: Db,
+  tx: Transaction,
   { events, providers }: FinishServices,
   { id, model, principal, content, citations, passages, keepIdempotencyKey, ...outcome }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
@@ -91,7 +91,7 @@ export async function finishMessage(
  * notices at its next save and stops.
  */
 export async function finishWithStoredContent(
-  tx: Db,
+  tx: Transaction,
   services: FinishServices,
   { id, status }: { id: string; status: 'failed' | 'canceled' },
 ): Promise<void> {
@@ -129,7 +129,7 @@ export const staleBatchSize = 100
  * @returns how many messages it finished.
  */
 export async function failStaleMessages(
-  tx: Db,
+  tx: Transaction,
   services: FinishServices,
   id: string | null = null,
 ): Promise<number> {

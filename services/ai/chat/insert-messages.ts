@@ -2,7 +2,7 @@
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -20,7 +20,7 @@ interface InsertServices {
 
 /** The caller has locked the session, so that the position is unique. */
 export async function insertQuestion(
-  tx: Db,
+  tx: Transaction,
   session: OwnedSession,
   { userId, credentialId }: Principal,
   content: string,
@@ -67,7 +67,7 @@ interface NewAnswer {
  * @returns the message and its task. Throws 400 if the question does not fit into the context window.
  */
 export async function insertAnswer(
-  tx: Db,
+  tx: Transaction,
   services: InsertServices,
   { id: requestId, clientRequestId, principal, idempotency }: Omit<AnswerRequest, 'operation'>,
   { session, addedMessages, model, body, history, conversation, metadata = {} }: NewAnswer,
@@ -146,7 +146,7 @@ async function knowledgeBasesFor(
 }
 
 async function setTitle(
-  tx: Db,
+  tx: Transaction,
   { events }: InsertServices,
   { owner_id: userId, ...previous }: OwnedSession,
   title: string,

@@ -2,7 +2,7 @@
 // `in_progress`, and returns the task for generation.ts. All in one transaction.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { conflict, inProgress, invalidField, invalidState } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -127,7 +127,7 @@ function requireLastFromUser({ messages }: ChatRequest): void {
  * names, and 409 if a session cannot be created in the project.
  */
 async function requireSearchable(
-  tx: Db,
+  tx: Transaction,
   request: AnswerRequest,
   { project_id: projectId, knowledge_base_ids: ids }: Pick<ChatRequest, 'project_id' | 'knowledge_base_ids'>,
   { session, createsSession }: { session: OwnedSession | null; createsSession: boolean },
@@ -148,7 +148,7 @@ async function requireSearchable(
 
 /** The locked session of a chat; null without `session_id`. */
 async function openChatSession(
-  tx: Db,
+  tx: Transaction,
   request: AnswerRequest,
   id: string | undefined,
 ): Promise<OwnedSession | null> {
@@ -169,7 +169,7 @@ function conversationOf(systemPrompt: string | null, earlier: ChatMessage[], que
 }
 
 async function createSession(
-  tx: Db,
+  tx: Transaction,
   { events }: Services,
   principal: Principal,
   body: ChatRequest,
@@ -186,7 +186,7 @@ async function createSession(
 }
 
 /** Throws 409 if the session is archived or has an answer in progress. */
-async function requireIdle(tx: Db, services: FinishServices, session: OwnedSession): Promise<void> {
+async function requireIdle(tx: Transaction, services: FinishServices, session: OwnedSession): Promise<void> {
   if (session.status !== 'active') throw invalidState('session', session.status)
   const answers = await sql.listAnswersInProgress(tx, {
     session_id: session.id,

@@ -2,7 +2,7 @@
 // each knowledge base. Adding chunks updates these counts in the same transaction. Deleting chunks updates
 // them later, in `subtractRemovedChunks`; until then a word may count as more frequent than it is.
 import * as sql from '../../../generated/sql/knowledge.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { newId } from '../../../infra/ids.ts'
 import type { NewChunk } from '../parsing/parse.ts'
 import { tokenize } from './tokenize.ts'
@@ -51,7 +51,7 @@ export interface ReplaceOptions {
 
 /** Replaces all chunks of the document. Call this in the transaction that makes the document ready. */
 export async function replaceChunks(
-  tx: Db,
+  tx: Transaction,
   { id, knowledgeBaseId }: { id: string; knowledgeBaseId: string },
   chunks: NewChunk[],
   { language, embeddings, lexemes: extracted }: ReplaceOptions,
@@ -90,7 +90,7 @@ export async function replaceChunks(
 
 /** Adds the chunks to the count of each of their lexemes. @returns the id of each lexeme. */
 async function countLexemes(
-  tx: Db,
+  tx: Transaction,
   knowledgeBaseId: string,
   chunks: ChunkLexemes[],
 ): Promise<Map<string, number>> {
@@ -125,7 +125,7 @@ function toTerms(
  * @returns the number of removed chunks that are done, and whether there are more.
  */
 export async function subtractRemovedChunks(
-  tx: Db,
+  tx: Transaction,
   knowledgeBaseId: string,
 ): Promise<{ removed: number; more: boolean }> {
   // The lock needs its own statement: the snapshots of the next ones then include what the last holder

@@ -2,7 +2,7 @@
 // first becomes a stored file. All are subject to DOCUMENT_MAX_BYTES.
 import { hash } from 'node:crypto'
 import type { components } from '../../../generated/types.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import {
   forbidden,
   invalidField,
@@ -33,7 +33,7 @@ type FileDocument = Extract<DocumentFields, { file_id: string }>
 
 /** Adds a document from a text or a stored file to the knowledge base of the request, which it locks. */
 export async function createDocument(
-  tx: Db,
+  tx: Transaction,
   request: KnowledgeBaseRequest,
   services: CreateDocumentServices,
   fields: DocumentFields,
@@ -45,7 +45,7 @@ export async function createDocument(
 }
 
 async function addText(
-  tx: Db,
+  tx: Transaction,
   services: CreateDocumentServices,
   knowledgeBase: OwnedKnowledgeBase,
   { text, name, content_type: contentType = 'text/markdown', metadata }: TextDocument,
@@ -61,7 +61,7 @@ async function addText(
 }
 
 async function addStoredFile(
-  tx: Db,
+  tx: Transaction,
   request: KnowledgeBaseRequest,
   services: CreateDocumentServices,
   knowledgeBase: OwnedKnowledgeBase,
@@ -81,7 +81,7 @@ async function addStoredFile(
 
 /** The stored file, locked, if the caller may read it and it belongs to the project of the knowledge base. */
 async function openSourceFile(
-  tx: Db,
+  tx: Transaction,
   { operation, principal }: KnowledgeBaseRequest,
   projectId: string | null,
   id: string,
@@ -131,7 +131,7 @@ export async function createUploadedDocument<Reply>(
   const { db, once, config } = services
   const { project_id: projectId } = await openKnowledgeBase(db, request)
   const maxBytes = Math.min(config.documentMaxBytes, config.uploadMaxBytes)
-  const addCreated = async (tx: Db, created: StoredFile): Promise<Reply> => {
+  const addCreated = async (tx: Transaction, created: StoredFile): Promise<Reply> => {
     const { id } = await openKnowledgeBase(tx, request, { lock: 'reference' })
     const { id: fileId, content_type: contentType, sha256 } = created
     const { metadata } = form.fields()

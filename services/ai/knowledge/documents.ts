@@ -3,7 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
-import type { Db, SqlClient } from '../../../infra/database/database.ts'
+import type { Db, Transaction, SqlClient } from '../../../infra/database/database.ts'
 import { violatedConstraint } from '../../../infra/database/errors.ts'
 import { conflict, inProgress, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -116,7 +116,7 @@ const maxInsertAttempts = 5
  * document with the same bytes, returns that document and changes nothing.
  */
 export async function addDocument(
-  tx: Db,
+  tx: Transaction,
   { documents, events }: DocumentServices,
   knowledgeBaseId: string,
   fields: NewDocument,
@@ -148,7 +148,7 @@ export async function addDocument(
 }
 
 async function enqueueParsing(
-  tx: Db,
+  tx: Transaction,
   documents: Queue<ParsingJob>,
   { id, wanted, project_id: projectId, owner_id: ownerId }: OwnedDocument,
 ): Promise<void> {
@@ -169,7 +169,7 @@ export interface DocumentUpdate {
 
 /** Updates a locked document. Throws 409 if another document of the knowledge base has the new text. */
 export async function updateDocument(
-  tx: Db,
+  tx: Transaction,
   { documents, events }: DocumentServices,
   previous: OwnedDocument,
   { name = null, metadata = null, text, reparse = text !== undefined }: DocumentUpdate,
@@ -189,13 +189,21 @@ export async function updateDocument(
   return toDocument(updated)
 }
 
-export async function deleteDocument(tx: Db, events: Emitter, document: OwnedDocument): Promise<void> {
+export async function deleteDocument(
+  tx: Transaction,
+  events: Emitter,
+  document: OwnedDocument,
+): Promise<void> {
   await sql.deleteDocument(tx, { id: document.id })
   await events.emit(tx, 'document.deleted', document, { userId: document.owner_id })
 }
 
 /** Deletes the documents that were created from the files. Call this before the files are deleted. */
-export async function deleteDocumentsOfFiles(tx: Db, events: Emitter, fileIds: string[]): Promise<void> {
+export async function deleteDocumentsOfFiles(
+  tx: Transaction,
+  events: Emitter,
+  fileIds: string[],
+): Promise<void> {
   for (const document of await sql.lockDocumentsOfFiles(tx, { file_ids: fileIds }))
     await deleteDocument(tx, events, document)
 }

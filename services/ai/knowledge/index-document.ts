@@ -4,7 +4,7 @@
 import { retry } from '../../../infra/concurrency/retry.ts'
 import { Readable } from 'node:stream'
 import * as sql from '../../../generated/sql/knowledge.ts'
-import { type Database, type Db } from '../../../infra/database/database.ts'
+import { type Database, type Transaction } from '../../../infra/database/database.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
@@ -66,7 +66,7 @@ const unavailable: Failure = {
 }
 
 /** Changes the locked document in the transaction that completes the job. */
-type Outcome = (tx: Db, document: sql.LockDocumentOfJobRow) => Promise<void>
+type Outcome = (tx: Transaction, document: sql.LockDocumentOfJobRow) => Promise<void>
 
 /** Another worker has the job: this one rolls back. */
 class JobLost extends RolledBack {}
@@ -251,7 +251,7 @@ class IndexingRun {
   async #retryUntilStored(outcome: Outcome | null): Promise<void> {
     const { database } = this.#options
     const deadline = Date.now() + storeRetryMs
-    const store = (tx: Db): Promise<void> => this.#storeOutcome(tx, outcome)
+    const store = (tx: Transaction): Promise<void> => this.#storeOutcome(tx, outcome)
     try {
       await retry(() => database.transaction(store, { timeout: storeTimeoutMs }), {
         attempts: Infinity,
@@ -271,7 +271,7 @@ class IndexingRun {
    * Stores the outcome unless the document was deleted or changed since, and completes the job. Completing is
    * the last statement, because it locks the job's row in the queue.
    */
-  async #storeOutcome(tx: Db, outcome: Outcome | null): Promise<void> {
+  async #storeOutcome(tx: Transaction, outcome: Outcome | null): Promise<void> {
     const { data, id } = this.#job
     if (outcome !== null) {
       const document = await sql.lockDocumentOfJob(tx, { id: data.document_id, wanted: data.wanted })

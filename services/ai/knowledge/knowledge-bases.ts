@@ -3,7 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
@@ -70,7 +70,7 @@ export function requireValidChunking(chunking: Chunking | undefined): void {
 
 /** Inserts a knowledge base. The caller must have checked that its owner may write to the project. */
 export async function insertKnowledgeBase(
-  tx: Db,
+  tx: Transaction,
   ownerId: string,
   fields: components['schemas']['KnowledgeBaseCreate'],
 ): Promise<KnowledgeBase> {
@@ -96,7 +96,7 @@ export async function insertKnowledgeBase(
 
 /** Updates a locked knowledge base. */
 export async function updateKnowledgeBase(
-  tx: Db,
+  tx: Transaction,
   { id, updated_at: updatedAt }: KnowledgeBase,
   { chunking, ...fields }: Changes<components['schemas']['KnowledgeBaseUpdate']>,
 ): Promise<KnowledgeBase> {
@@ -145,12 +145,12 @@ export async function deleteDocumentBatch(db: Db, knowledgeBaseId: string): Prom
 }
 
 /** Deletes the knowledge base and its remaining documents. */
-export async function deleteKnowledgeBase(tx: Db, id: string): Promise<void> {
+export async function deleteKnowledgeBase(tx: Transaction, id: string): Promise<void> {
   await tx.prisma.knowledgeBase.delete({ where: { id }, select: { id: true } })
 }
 
 /** Deletes one batch of a project's documents. @returns whether there may be more. */
-export async function deleteDocumentBatchOfProject(tx: Db, projectId: string): Promise<boolean> {
+export async function deleteDocumentBatchOfProject(tx: Transaction, projectId: string): Promise<boolean> {
   const { n } = await sql.deleteDocumentsOfProject(tx, { project_id: projectId, max_chunks: maxChunks })
   return n > 0
 }

@@ -1,7 +1,7 @@
 // Retention tasks of knowledge bases: deletes those of deleted users, updates the index after deletions, and
 // requeues documents whose parsing job was lost.
 import * as sql from '../../../generated/sql/knowledge.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { deleteEach, type RetentionTask } from '../../../infra/jobs/retention.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { subtractRemovedChunks } from './chunk-index.ts'
@@ -21,7 +21,7 @@ export function documentRequeueTasks(documents: Queue<ParsingJob>): RetentionTas
 }
 
 async function requeueDocuments(
-  tx: Db,
+  tx: Transaction,
   documents: Queue<ParsingJob>,
 ): Promise<{ removed: number; more: boolean }> {
   const jobs = await sql.lockDocumentsWithoutJob(tx, { limit: batchSize.documents })
@@ -64,7 +64,7 @@ async function listOfDeletedUsers(db: Db, after: string | null): Promise<string[
 }
 
 /** Emits no events: a deleted user's events have no reader. */
-async function deleteInSteps(tx: Db, id: string): Promise<{ removed: number; more: boolean }> {
+async function deleteInSteps(tx: Transaction, id: string): Promise<{ removed: number; more: boolean }> {
   if (await deleteDocumentBatch(tx, id)) return { removed: 0, more: true }
   await deleteKnowledgeBase(tx, id)
   return { removed: 1, more: false }

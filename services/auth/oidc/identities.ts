@@ -3,7 +3,7 @@ import * as sql from '../../../generated/sql/auth.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import type { Page } from '../../../infra/database/pagination.ts'
 import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 import { forbidden, notFound, unauthorized } from '../../../infra/errors.ts'
@@ -46,7 +46,7 @@ type IdentityServices = AccountServices & { config: Readonly<Pick<Config, 'signU
  * `createdId`: the user whom this created.
  */
 export async function tokenFor(
-  tx: Db,
+  tx: Transaction,
   services: IdentityServices,
   { provider, claims, challenge }: SignedInAtProvider,
 ): Promise<{ token: string; createdId: string | null } | { refusal: Refusal }> {
@@ -77,7 +77,7 @@ export async function tokenFor(
 
 /** The user with the verified address, or a new one. */
 async function findAccount(
-  tx: Db,
+  tx: Transaction,
   services: IdentityServices,
   { email, isEmailVerified, name }: Claims,
 ): Promise<{ userId: string; isNew: boolean } | { refusal: Refusal }> {
@@ -102,7 +102,7 @@ interface NewLink {
  * token without one. Throws 401 if the identity was linked to another user meanwhile.
  */
 export async function linkIdentityOf(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   userId: string,
   { provider, subject, email }: Pick<sql.UseTokenRow, 'provider' | 'subject' | 'email'>,
@@ -117,7 +117,7 @@ export async function linkIdentityOf(
 
 /** Links an identity to a locked user. @returns false if another sign-in has linked it meanwhile. */
 async function link(
-  tx: Db,
+  tx: Transaction,
   { events }: Pick<AccountServices, 'events'>,
   { userId, provider, subject, email }: NewLink,
 ): Promise<boolean> {
@@ -178,7 +178,7 @@ export async function listOwnIdentities(db: Db, { userId }: Principal): Promise<
  * @param check is called when the identity was found, and may throw.
  */
 export async function removeOwnIdentity(
-  tx: Db,
+  tx: Transaction,
   services: AccountServices,
   { id, principal }: { id: string; principal: Principal },
   check: (identity: Identity) => void = () => {},
@@ -191,7 +191,7 @@ export async function removeOwnIdentity(
 }
 
 /** Removes an identity of a locked user, and sends an e-mail to the user. */
-async function removeIdentity(tx: Db, services: AccountServices, identity: Identity): Promise<void> {
+async function removeIdentity(tx: Transaction, services: AccountServices, identity: Identity): Promise<void> {
   const { id, user_id: userId } = identity
   await tx.prisma.identity.delete({ where: { id }, select: { id: true } })
   await services.events.emit(tx, 'identity.removed', identity, { userId })

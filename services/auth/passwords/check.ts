@@ -1,6 +1,6 @@
 // Checks a password. Neither the answer nor its time shows whether an address has an account.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { tokenDigest } from '../../../infra/encryption/tokens.ts'
 import { unauthorized } from '../../../infra/errors.ts'
 import { FairSemaphore } from '../../../infra/concurrency/fair-semaphore.ts'
@@ -63,6 +63,6 @@ async function tryPassword(
  * Holds a checked password until the transaction ends, so that a change of the password also ends the session
  * that is created with it. Throws 401 if it has changed.
  */
-export async function holdPassword(tx: Db, { userId, hash }: CheckedPassword): Promise<void> {
+export async function holdPassword(tx: Transaction, { userId, hash }: CheckedPassword): Promise<void> {
   if ((await sql.holdPassword(tx, { user_id: userId, hash })) === undefined) throw unauthorized('credentials')
 }

@@ -1,7 +1,7 @@
 // The proof that the owner of an account asks for a change of its password or address.
 import * as sql from '../../../generated/sql/auth.ts'
 import type { User as UserRow } from '../../../generated/prisma/client.js'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { forbidden, unauthorized } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { lockActiveUser } from '../../users/users.ts'
@@ -33,7 +33,7 @@ export async function requireProof(
  * Checks the proof again in the transaction of the change, with the user and the session locked.
  * @returns the user.
  */
-export async function holdProof(tx: Db, principal: Principal, proof: Proof): Promise<UserRow> {
+export async function holdProof(tx: Transaction, principal: Principal, proof: Proof): Promise<UserRow> {
   const { userId, credentialId: sessionId } = principal
   const user = await lockActiveUser(tx, userId)
   await lockOwnSession(tx, sessionId, principal)

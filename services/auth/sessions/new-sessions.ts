@@ -2,7 +2,7 @@
 // Slow work, such as hashing, is done before the transaction, which then repeats the checks whose result may
 // have changed.
 import type { Config } from '../../../infra/config/config.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { tokenDigest } from '../../../infra/encryption/tokens.ts'
 import { networkOf } from '../../users/client-network.ts'
 import { lockActiveUser } from '../../users/users.ts'
@@ -131,7 +131,7 @@ interface SignedIn {
 
 /** Creates the session at the end of a sign-in. */
 async function signedIn(
-  tx: Db,
+  tx: Transaction,
   services: NewSessionServices,
   { userId, method, factor, device }: SignedIn,
 ): Promise<SessionTokens> {

@@ -3,7 +3,7 @@ import * as sql from '../../../generated/sql/auth.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import type { ListQuery } from '../../../infra/contract/query.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import type { Page } from '../../../infra/database/pagination.ts'
 import { forbidden, notFound, unauthorized } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
@@ -52,7 +52,7 @@ const day = 86_400
 
 /** Creates a session in the transaction `tx`. A user has at most 100: the least used ones end. */
 export async function createSession(
-  tx: Db,
+  tx: Transaction,
   { config, cipher, events }: SessionServices,
   {
     userId,
@@ -155,7 +155,7 @@ async function useRefreshToken(
  * @returns the session; null if it had ended before.
  */
 export async function endSession(
-  tx: Db,
+  tx: Transaction,
   { events, principals }: Pick<SessionServices, 'events' | 'principals'>,
   id: string,
 ): Promise<sql.EndSessionRow | null> {
@@ -168,7 +168,7 @@ export async function endSession(
 
 /** Ends the sessions of a user. @param except the id of one that goes on. */
 export async function endSessions(
-  tx: Db,
+  tx: Transaction,
   { events, principals }: Pick<SessionServices, 'events' | 'principals'>,
   userId: string,
   except: string | null = null,
@@ -201,7 +201,7 @@ export async function findOwnSession(db: Db, id: string, principal: Principal): 
 }
 
 /** Finds and locks a session of the caller. Throws 401 if the session of the request has ended. */
-export async function lockOwnSession(tx: Db, id: string, principal: Principal): Promise<Session> {
+export async function lockOwnSession(tx: Transaction, id: string, principal: Principal): Promise<Session> {
   const row = await sql.lockSession(tx, { id })
   if (row === undefined && id === principal.credentialId) throw unauthorized('revoked')
   return requireOwn(row, id, principal)

@@ -1,7 +1,7 @@
 // Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
 // the same work whether or not the address has an account: the job that sends the e-mail looks for it.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import type { Cipher } from '../../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../../mail/mails.ts'
 import { lifetimes, type Mailed } from '../../mail/templates.ts'
@@ -20,7 +20,7 @@ export interface MailedToken {
 }
 
 export async function mailToken(
-  tx: Db,
+  tx: Transaction,
   services: { cipher: Cipher; mails: Mails },
   { kind, email, userId = null, name = null }: MailedToken,
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function mailToken(
 
 /** Mails a token for a change of a locked user's address. Tokens of earlier changes no longer work. */
 export async function replaceEmailChange(
-  tx: Db,
+  tx: Transaction,
   services: { cipher: Cipher; mails: Mails },
   { email, userId }: { email: string; userId: string },
 ): Promise<void> {

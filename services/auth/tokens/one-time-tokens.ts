@@ -1,6 +1,6 @@
 // The use of one-time tokens, which an e-mail or an identity provider has led to.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { unauthorized } from '../../../infra/errors.ts'
 import { lockActiveUser } from '../../users/users.ts'
 import type { TokenPurpose } from './mailed-tokens.ts'
@@ -9,7 +9,11 @@ import type { TokenPurpose } from './mailed-tokens.ts'
  * Uses a one-time token. It is deleted, so that of several requests one succeeds.
  * @throws 401 unless it is valid for the purpose.
  */
-export async function useToken(tx: Db, purpose: TokenPurpose, digest: string): Promise<sql.UseTokenRow> {
+export async function useToken(
+  tx: Transaction,
+  purpose: TokenPurpose,
+  digest: string,
+): Promise<sql.UseTokenRow> {
   const row = await sql.useToken(tx, { digest, purpose })
   if (row === undefined) throw unknownToken()
   return row
@@ -39,7 +43,10 @@ export async function findTokenGoal(
  * Locks the user whose address a used token was sent to.
  * @throws 401 if the user is not active or has another address.
  */
-export async function lockUserOfToken(tx: Db, { email }: Pick<sql.UseTokenRow, 'email'>): Promise<string> {
+export async function lockUserOfToken(
+  tx: Transaction,
+  { email }: Pick<sql.UseTokenRow, 'email'>,
+): Promise<string> {
   const id = await userWith(tx, email)
   if ((await lockActiveUser(tx, id)).email !== email) throw unknownToken()
   return id

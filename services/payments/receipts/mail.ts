@@ -3,7 +3,7 @@
 //
 // Buyers get them at the address of their account, if it is verified. A request cannot name another address:
 // payments in the sandbox are free, and would mail strangers.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { queueMail, type MailServices } from '../../mail/mails.ts'
 import type { MailContent, Receipt as ReceiptKind } from '../../mail/templates.ts'
@@ -27,19 +27,19 @@ export class ReceiptMails {
   }
 
   /** For an order that this transaction has set to paid. */
-  async paid(tx: Db, order: OwnedOrder): Promise<void> {
+  async paid(tx: Transaction, order: OwnedOrder): Promise<void> {
     await this.#queue(tx, order, { kind: 'receipt', about: order.id, render: renderPaid })
   }
 
   /** For an order to whose refunded amount this transaction has added a refund. */
-  async refunded(tx: Db, order: OwnedOrder, refund: { id: string; amount: number }): Promise<void> {
+  async refunded(tx: Transaction, order: OwnedOrder, refund: { id: string; amount: number }): Promise<void> {
     const amount = formatAmount(refund.amount, order.currency)
     const render: Render = (receipt, url) => renderRefunded(receipt, url, amount)
     await this.#queue(tx, order, { kind: 'refund_receipt', about: refund.id, render })
   }
 
   async #queue(
-    tx: Db,
+    tx: Transaction,
     order: OwnedOrder,
     { kind, about, render }: { kind: ReceiptKind; about: string; render: Render },
   ): Promise<void> {

@@ -1,6 +1,6 @@
 // The state of a checkout session on the sandbox's payment page, and the two actions there: pay by card and
 // confirm.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { findPrice, type Price } from '../products-and-prices.ts'
 import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
@@ -108,7 +108,7 @@ export async function resolveConfirmation(
 async function withLockedCheckout(
   db: Db,
   id: string,
-  action: (tx: Db, locked: LockedOrder, at: Date) => Promise<void>,
+  action: (tx: Transaction, locked: LockedOrder, at: Date) => Promise<void>,
 ): Promise<void> {
   await db.transaction(async (tx) => {
     const found = await findCheckout(tx, id)

@@ -1,7 +1,7 @@
 // Cancellations are decided here and sent to Stripe. While one is pending (`subscriptions.sync_pending`),
 // Stripe's state of the subscription is ignored.
 import type { Stripe } from 'stripe'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
@@ -23,7 +23,7 @@ import { fetchAndApply } from './events.ts'
  * session is expired.
  */
 export async function enqueueCancellationSync(
-  tx: Db,
+  tx: Transaction,
   jobs: Queue<GatewayJob>,
   { id }: { id: string },
 ): Promise<void> {
@@ -32,7 +32,7 @@ export async function enqueueCancellationSync(
 }
 
 /** Called when the retries are exhausted: accepts Stripe's state again. */
-export async function abandonSync(tx: Db, id: string): Promise<void> {
+export async function abandonSync(tx: Transaction, id: string): Promise<void> {
   await sql.acceptGatewayState(tx, { id })
 }
 

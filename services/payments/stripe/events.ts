@@ -1,7 +1,7 @@
 // Webhooks are only a trigger: the state is always fetched from Stripe's API. The order and the number of
 // webhooks therefore do not matter. Stripe is called outside of transactions; one transaction then applies
 // the fetched state and records the event.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
@@ -15,7 +15,7 @@ export const stripeName = 'stripe'
  * Applies fetched state in a transaction. `fetch again` means that it may be older than the state already
  * applied.
  */
-export type ApplyState = (tx: Db, services: PaymentServices) => Promise<'applied' | 'fetch again'>
+export type ApplyState = (tx: Transaction, services: PaymentServices) => Promise<'applied' | 'fetch again'>
 
 export interface WebhookEvent {
   id: string
@@ -61,7 +61,7 @@ export type RecordedPayment = sql.FindPaymentByReferenceRow
  * payment.
  */
 export async function findPaymentByReference(
-  tx: Db,
+  tx: Transaction,
   reference: string,
 ): Promise<RecordedPayment | undefined> {
   return await sql.findPaymentByReference(tx, { gateway: stripeName, gateway_reference: reference })
@@ -72,7 +72,7 @@ export async function findPaymentByReference(
  * @returns true if it paid the order.
  */
 export async function applyStripePayment(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   orderId: string,
   notification: Omit<PaymentNotification, 'gateway' | 'card' | 'id'> & { reference: string },

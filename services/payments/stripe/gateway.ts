@@ -1,6 +1,6 @@
 // The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside
 // transactions this gateway only enqueues jobs; worker.ts performs them.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, RemoteGateway } from '../gateway.ts'
@@ -27,8 +27,12 @@ export interface StripeGatewayOptions extends StripeClientOptions {
 export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewayOptions): RemoteGateway {
   const stripe = createStripeClient(settings)
   const refunds: RefundOptions = { stripe, onError }
-  const enqueue = async (tx: Db, task: GatewayJob['task'], id: string, group: string): Promise<void> =>
-    await jobs.add(tx, [{ data: { task, id, tries: 0 }, group }])
+  const enqueue = async (
+    tx: Transaction,
+    task: GatewayJob['task'],
+    id: string,
+    group: string,
+  ): Promise<void> => await jobs.add(tx, [{ data: { task, id, tries: 0 }, group }])
 
   return {
     name: stripeName,

@@ -1,6 +1,6 @@
 // Invoices of Stripe's subscriptions. Each invoice becomes one order, identified by the invoice's id, and is
 // paid or pending as at Stripe.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { findOrder, insertOrder, type OwnedOrder, type OrderLine } from '../orders.ts'
 import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
@@ -17,7 +17,7 @@ export interface SubscriptionInvoices {
 }
 
 interface InvoiceContext {
-  tx: Db
+  tx: Transaction
   services: PaymentServices
   subscription: StripeSubscription
   /** The subscription before any of the invoices was applied. */
@@ -31,7 +31,7 @@ interface InvoiceContext {
  * @returns the subscription as its last event showed it.
  */
 export async function applyInvoices(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   before: OwnedSubscription,
   { subscription, invoices }: SubscriptionInvoices,
@@ -117,7 +117,7 @@ function notificationOf(order: OwnedOrder, invoice: Invoice, at: Date) {
  * orders, so the latest one is returned and its payment is refunded as late.
  */
 async function orderOfInvoice(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   id: string,
   invoice: Invoice,
@@ -140,7 +140,7 @@ async function orderOfInvoice(
   return order
 }
 
-async function firstOrder(tx: Db, subscriptionId: string, invoice: Invoice): Promise<OwnedOrder> {
+async function firstOrder(tx: Transaction, subscriptionId: string, invoice: Invoice): Promise<OwnedOrder> {
   const first = await sql.readFirstOrder(tx, { subscription_id: subscriptionId })
   const order = await findOrder(tx, first.id)
   const { total_amount: total, currency } = order
@@ -154,7 +154,7 @@ async function firstOrder(tx: Db, subscriptionId: string, invoice: Invoice): Pro
  * Stripe.
  */
 async function orderLineOf(
-  tx: Db,
+  tx: Transaction,
   { price_id: priceId, quantity }: OwnedSubscription,
   { total, currency }: Invoice,
 ): Promise<OrderLine> {

@@ -1,7 +1,7 @@
 // Refunds at Stripe: partial refunds, and full refunds of late payments. Stripe forgets idempotency keys
 // after a day, so a retry first looks for the refund at Stripe: no payment is refunded twice.
 import type { Stripe } from 'stripe'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { completeRefund } from '../refunds.ts'
@@ -180,7 +180,11 @@ function applierFor({ onError }: RefundOptions, { id, metadata, status }: Stripe
  * Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook
  * completes it.
  */
-export async function failUnsentRefund(tx: Db, services: PaymentServices, id: string): Promise<void> {
+export async function failUnsentRefund(
+  tx: Transaction,
+  services: PaymentServices,
+  id: string,
+): Promise<void> {
   if ((await sql.findUnsentRefund(tx, { id })) !== undefined)
     await completeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })
 }

@@ -1,7 +1,7 @@
 // Checkout sessions at Stripe. A session is created there when a customer first opens its page, and expired
 // there when it closes here. Its outcome is fetched from Stripe.
 import type { Stripe } from 'stripe'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import { findPrice } from '../products-and-prices.ts'
@@ -108,7 +108,7 @@ async function createSession(
  * @returns the URL of the stored session; null if the checkout is not open.
  */
 async function saveSession(
-  tx: Db,
+  tx: Transaction,
   jobs: Queue<GatewayJob>,
   checkout: OwnedCheckout,
   { id, url }: CreatedSession,
@@ -173,7 +173,7 @@ async function applierFor(stripe: StripeClient, db: Db, session: Session): Promi
   }
 }
 
-async function applySession(tx: Db, services: PaymentServices, session: Session): Promise<void> {
+async function applySession(tx: Transaction, services: PaymentServices, session: Session): Promise<void> {
   const id = session.metadata?.checkout_id
   const checkout = id === undefined ? undefined : await findCheckout(tx, id)
   // Other software may use the same Stripe account.
@@ -195,7 +195,7 @@ async function applySession(tx: Db, services: PaymentServices, session: Session)
 }
 
 async function applyExpiredSession(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   session: Session,
   { order_id: orderId, id }: OwnedCheckout,
@@ -213,7 +213,7 @@ const failedStatuses = new Set(['requires_payment_method', 'canceled'])
  * session, which Stripe does not reopen.
  */
 async function applyUnpaidSession(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   { id, order_id: orderId }: OwnedCheckout,
   intent: Stripe.PaymentIntent,

@@ -1,6 +1,6 @@
 // Subscriptions at Stripe, which renews them itself. Its invoices become orders, and its periods and statuses
 // are copied.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { isAbandoned } from '../renewals.ts'
@@ -66,7 +66,7 @@ export async function fetchInvoice(stripe: StripeClient, db: Db, id: string): Pr
 }
 
 async function applySubscription(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   fetched: FetchedSubscription,
 ): Promise<'applied' | 'fetch again'> {
@@ -94,7 +94,7 @@ async function applySubscription(
  * pending. Two states of the same time have no known order: `fetch again`.
  */
 async function recordSync(
-  tx: Db,
+  tx: Transaction,
   { gateways }: PaymentServices,
   subscription: OwnedSubscription,
   { fetchedAt, subscription: stripeSubscription, sent }: FetchedSubscription,
@@ -118,7 +118,7 @@ async function recordSync(
 
 /** Copies the period, the status and the scheduled cancellation. */
 async function copyStripeState(
-  tx: Db,
+  tx: Transaction,
   { id, status, cancel_at_period_end: atPeriodEnd }: OwnedSubscription,
   { subscription }: FetchedSubscription,
   at: Date,
@@ -138,7 +138,7 @@ async function copyStripeState(
  * @param announced the subscription as its last event showed it.
  */
 async function applyCancellation(
-  tx: Db,
+  tx: Transaction,
   services: PaymentServices,
   announced: OwnedSubscription,
   { sent, subscription }: FetchedSubscription,

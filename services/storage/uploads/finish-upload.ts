@@ -1,5 +1,5 @@
 // Turns a complete upload into a file, exactly once.
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { notFound, RolledBack } from '../../../infra/errors.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
@@ -24,7 +24,7 @@ class AlreadyFinished extends RolledBack {
  * Locks the row until the transaction ends. Throws unless the upload is unfinished and the lease is still
  * held.
  */
-async function lockLeasedUpload(tx: Db, id: string, lease: Lease): Promise<StoredUpload> {
+async function lockLeasedUpload(tx: Transaction, id: string, lease: Lease): Promise<StoredUpload> {
   const row = await sql.lockUpload(tx, { id })
   if (row === undefined) throw notFound('upload', id)
   if (row.file_id !== null) throw new AlreadyFinished(row.file_id)

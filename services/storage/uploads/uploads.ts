@@ -1,7 +1,7 @@
 // Resumable uploads: their rows, access to them, and their deletion. An upload is created with the metadata
 // of the file that it becomes.
 import type { components } from '../../../generated/types.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { forbidden, gone, notFound } from '../../../infra/errors.ts'
 import type { Config } from '../../../infra/config/config.ts'
@@ -42,7 +42,7 @@ export interface NewUpload {
  * length. Throws 413 when the quota would be exceeded.
  */
 export async function insertUpload(
-  tx: Db,
+  tx: Transaction,
   { config, events }: Pick<UploadServices, 'config' | 'events'>,
   request: UploadRequest,
   { fields, rawMetadata, length }: NewUpload,
@@ -114,7 +114,7 @@ export async function openUpload(
 }
 
 /** Deletes rows only: without events, and without the partial files. */
-export async function deleteUploadRows(tx: Db, ids: string[]): Promise<void> {
+export async function deleteUploadRows(tx: Transaction, ids: string[]): Promise<void> {
   await sql.deleteUploads(tx, { ids })
 }
 
@@ -123,7 +123,7 @@ export async function deleteUploadRows(tx: Db, ids: string[]): Promise<void> {
  * from it stays.
  */
 export async function deleteUpload(
-  tx: Db,
+  tx: Transaction,
   { storage, events }: Pick<UploadServices, 'storage' | 'events'>,
   upload: StoredUpload,
 ): Promise<void> {

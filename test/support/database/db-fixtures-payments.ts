@@ -3,7 +3,7 @@
 import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
 import type { components } from '../../../generated/types.ts'
-import type { Db } from '../../../infra/database/database.ts'
+import type { Transaction } from '../../../infra/database/database.ts'
 import { newIdAt, timeOf } from '../../../infra/ids.ts'
 import { insertCheckout } from '../../../services/payments/checkouts.ts'
 import { paymentsNow } from '../../../services/payments/clock.ts'
@@ -103,7 +103,7 @@ export async function insertedOrder(
 }
 
 async function newOrder(
-  tx: Db,
+  tx: Transaction,
   { price, quantity, recurring }: { price: string; quantity: number; recurring?: boolean },
   fields: NewOrder,
 ) {
@@ -113,7 +113,7 @@ async function newOrder(
   })
 }
 
-const notification = async (tx: Db, checkoutId: string | null): Promise<PaymentNotification> => ({
+const notification = async (tx: Transaction, checkoutId: string | null): Promise<PaymentNotification> => ({
   gateway: 'sandbox',
   reference: null,
   checkoutId,
@@ -124,7 +124,7 @@ const notification = async (tx: Db, checkoutId: string | null): Promise<PaymentN
 /** Pays an order, by a session or directly. */
 async function pay(
   { services }: TestServer,
-  tx: Db,
+  tx: Transaction,
   orderId: string,
   checkoutId: string | null = null,
 ): Promise<void> {

@@ -60,14 +60,11 @@ export async function createMember(
   userId: string,
   role: Role,
 ): Promise<string> {
-  return (
-    await insertMember(
-      server.services.database,
-      { id: projectId },
-      { userId, role, createdById: server.admin.id },
-      server.url,
-    )
-  ).id
+  const fields = { userId, role, createdById: server.admin.id }
+  const member = await server.services.database.transaction((tx) =>
+    insertMember(tx, { id: projectId }, fields, server.url),
+  )
+  return member.id
 }
 
 /** Makes users members of a common project, so that each may add the others to projects by id. */
@@ -129,14 +126,8 @@ export async function createApiKey(
   }: Partial<NewApiKey> & { revoked?: boolean } = {},
 ): Promise<{ id: string; secret: string }> {
   const { database } = server.services
-  const { id, key } = await insertApiKey(database, 'test', {
-    userId,
-    name: 'spare',
-    scopes,
-    projectIds,
-    allowedAddresses,
-    expiresAt,
-  })
+  const fields = { userId, name: 'spare', scopes, projectIds, allowedAddresses, expiresAt }
+  const { id, key } = await database.transaction((tx) => insertApiKey(tx, 'test', fields))
   if (revoked) await database.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } })
   return { id, secret: key }
 }
@@ -429,7 +420,8 @@ export async function createKnowledgeBase(
     description,
   }: { projectId?: string; name?: string; description?: string } = {},
 ): Promise<string> {
-  return (await insertKnowledgeBase(database, ownerId, { project_id: projectId, name, description })).id
+  const fields = { project_id: projectId, name, description }
+  return (await database.transaction((tx) => insertKnowledgeBase(tx, ownerId, fields))).id
 }
 
 /** A document from text. A ready document is indexed, so searches find it. No parse job is created. */

@@ -468,7 +468,9 @@ export const authFixtures = {
       const { database, cipher } = context.server.services
       const { id: userId, email } = context.caller
       await database.prisma.userTotp.deleteMany({ where: { userId } })
-      const { secret } = await startTotp(database, cipher, { userId, email, issuer: 'Test' })
+      const { secret } = await database.transaction((tx) =>
+        startTotp(tx, cipher, { userId, email, issuer: 'Test' }),
+      )
       return await withSession(() => ({ code: codeOf(secret) }))(context)
     },
     byStatus: { 409: withSession(() => ({ code: '123456' })) },

@@ -27,7 +27,9 @@ export const organizationRoles = {
 
 /** An organization of the admin, in which the caller has the role. @returns its id */
 export async function createOrganization({ server, caller, role }: FixtureContext): Promise<string> {
-  const { id } = await insertOrganization(server.services.database, server.admin.id, { name: 'Theirs' })
+  const { id } = await server.services.database.transaction((tx) =>
+    insertOrganization(tx, server.admin.id, { name: 'Theirs' }),
+  )
   const own = organizationRoles[role]
   if (own !== null && caller.id !== server.admin.id) await addMemberTo(server, id, { userId: caller.id }, own)
   return id
@@ -62,7 +64,7 @@ export async function createServiceAccount(
   const accountId = 'organization_id' in place ? place.organization_id : server.admin.id
   const fields = { name: 'Deployments', role: 'member' as const, ...place }
   const made = { accountId, createdById: server.admin.id }
-  const { id, user_id: userId } = await insertServiceAccount(database, fields, made)
+  const { id, user_id: userId } = await database.transaction((tx) => insertServiceAccount(tx, fields, made))
   if ('organization_id' in place) await addMemberTo(server, place.organization_id, { userId })
   else await createMember(server, place.project_id, userId, 'viewer')
   return { id, userId }
@@ -92,9 +94,9 @@ const onOwnMember: RequestBuilder = async (context) => {
 const onLastOwner =
   (body?: Record<string, unknown>): RequestBuilder =>
   async ({ server, caller }) => {
-    const { id, your_membership: own } = await insertOrganization(server.services.database, caller.id, {
-      name: 'Mine alone',
-    })
+    const { id, your_membership: own } = await server.services.database.transaction((tx) =>
+      insertOrganization(tx, caller.id, { name: 'Mine alone' }),
+    )
     return { params: { id, member_id: own.id }, body }
   }
 
@@ -110,7 +112,7 @@ const onInvitation =
     const { server, caller } = context
     const { database } = server.services
     const inviter = await createUser(server)
-    const { id } = await insertOrganization(database, inviter, { name: 'Theirs' })
+    const { id } = await database.transaction((tx) => insertOrganization(tx, inviter, { name: 'Theirs' }))
     const member = await addMemberTo(server, id, { userId: caller.id, isAdded: false }, 'member', inviter)
     if (expired)
       await server.services.database.prisma.organizationMember.update({
