@@ -3,9 +3,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+type Json = any
+
 const text = readFileSync(join(import.meta.dirname, '../../generated/openapi.json'))
-/** The first server of the document and of its operations. The group is its path. */
-const firstServer = /(?<=^\s*"url": ")http:\/\/localhost:3000([^"\n]*)/gm
+/** The first server of the document and of its operations is this one, as development knows it. */
+const development = 'http://localhost:3000'
 
 const made = new Map<string, { json: Record<string, unknown>; yaml?: string }>()
 
@@ -13,11 +15,17 @@ const made = new Map<string, { json: Record<string, unknown>; yaml?: string }>()
 function madeFor(origin: string): { json: Record<string, unknown>; yaml?: string } {
   let documents = made.get(origin)
   if (documents === undefined) {
-    const own = text.toString().replace(firstServer, (_, path: string) => `${origin}${path}` || '/')
-    documents = { json: JSON.parse(own) as Record<string, unknown> }
+    documents = { json: withServers(JSON.parse(text.toString()), origin) }
     made.set(origin, documents)
   }
   return documents
+}
+
+function withServers(document: Json, origin: string): Json {
+  const items = Object.values<Json>(document.paths)
+  for (const { servers } of [document, ...items, ...items.flatMap((item) => Object.values<Json>(item))])
+    if (servers !== undefined) servers[0].url = servers[0].url.replace(development, origin) || '/'
+  return document
 }
 
 export function openapiJson(origin: string): Record<string, unknown> {
