@@ -146,14 +146,15 @@ t.test('lists come from the replica, and each user reads what it wrote', async (
   )
 
   t.test('a replica that hangs, then is gone', async (t) => {
-    const processes = backendsOf(replica.pid)
-    for (const pid of processes) process.kill(pid, 'SIGSTOP')
-    const resume = (): void => processes.forEach((pid) => process.kill(pid, 'SIGCONT'))
+    const signal = (name: NodeJS.Signals): void => {
+      for (const pid of backendsOf(replica.pid)) process.kill(pid, name)
+    }
+    signal('SIGSTOP')
     try {
       await waitUntil(() => !serves(one, reader), 'the replica is not used')
       t.equal((await reader.client.get('/projects')).status, 200)
     } finally {
-      resume()
+      signal('SIGCONT')
     }
     await waitUntil(() => serves(one, reader), 'the replica')
     await replica.stop()
