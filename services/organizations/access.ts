@@ -3,7 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/organizations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db, Transaction } from '../../infra/database/database.ts'
+import type { Db } from '../../infra/database/database.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
 import { isForOperator } from '../projects/access.ts'
 import type { Principal } from '../users/authentication.ts'
