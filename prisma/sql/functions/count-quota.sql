@@ -76,8 +76,10 @@ BEGIN
     -- Counts the rows that a new quota finds. Creating its triggers has locked the table against changes.
     IF q.is_new THEN
       EXECUTE format('INSERT INTO quota_changes (user_id, quota, change)
-        SELECT account_of(%s), %L, %s FROM %I WHERE %s GROUP BY 1',
-        q.owner, q.quota, q.amount, q.source, q.counted);
+        SELECT coalesce(a.account_id, has.owner), %L, has.amount
+        FROM (SELECT %s AS owner, %s AS amount FROM %I WHERE %s GROUP BY 1) has
+        LEFT JOIN service_accounts a ON a.user_id = has.owner',
+        q.quota, q.owner, q.amount, q.source, q.counted);
     END IF;
   END LOOP;
 END $triggers$;
