@@ -21,7 +21,8 @@ const compilerOptions = {
 const outlines = {
   'services/services.ts': 'export interface Services { clock: () => Date, events: { emit: () => void } }\n',
   'infra/database/database.ts':
-    'export interface Db { rows: unknown[] }\nexport interface SqlClient { sql: unknown }\n',
+    'export interface Db { rows: unknown[] }\nexport type Transaction = Db\n' +
+    'export interface SqlClient { sql: unknown }\n',
   'services/users/authentication.ts': 'export interface Principal { userId: string }\n',
 }
 
