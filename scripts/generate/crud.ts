@@ -6,6 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
+import { isObject } from '../../infra/validation/strict-json.ts'
 import { originOf, type Origin } from './origins.ts'
 import type { SpecProblem } from './references.ts'
 import {
@@ -13,7 +14,6 @@ import {
   has,
   idParameter,
   isComplete,
-  isObject,
   placeName,
   placeOf,
   schemaAt,

@@ -104,5 +104,3 @@ export const common = (kind: string, name: string): Json => ({
 export const isMetadata = ({ $ref }: Json): boolean => $ref?.endsWith('/schemas/Metadata') === true
 export const crudAt = (name: string): string => `#/paths/${escaped(name)}/x-crud`
 export const schemaAt = (name: string): string => `#/components/schemas/${name}`
-export const isObject = (value: Json): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

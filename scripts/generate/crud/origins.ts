@@ -1,8 +1,9 @@
 // The origins of the parts that x-crud generates.
 import { escaped } from '@platform-api/openapi/json-pointer.ts'
+import { isObject } from '../../../infra/validation/strict-json.ts'
 import type { Origin } from '../origins.ts'
 import { referencesIn } from '../references.ts'
-import { crudAt, idParameter, isComplete, isObject, placeOf, schemaAt, type Declared } from './declared.ts'
+import { crudAt, idParameter, isComplete, placeOf, schemaAt, type Declared } from './declared.ts'
 import { declaredResources } from './resources.ts'
 
 type Json = any
