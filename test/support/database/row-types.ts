@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 /** The TypeScript type of each column, by statement, as far as it has been read. */
 const rowTypes: Record<string, Array<[column: string, type: string]>> = {}
 
-/** The columns by the statement's module in generated/sql; none if nobody reads its rows. */
+/** Reads the columns of a statement from its module in generated/sql. Empty for one that returns no rows. */
 function readRowTypes(label: string): Array<[column: string, type: string]> {
   const [domain] = label.split('/')
   const module = readFileSync(new URL(`../../../generated/sql/${domain}.ts`, import.meta.url), 'utf8')
@@ -16,8 +16,6 @@ function readRowTypes(label: string): Array<[column: string, type: string]> {
 
 /** Throws when a value does not have the type of its column. @param label the statement's `domain/name`. */
 export function requireRowTypes(label: string, rows: unknown[]): void {
-  // A statement without rows has no type of them.
-  if (rows.length === 0) return
   const types = (rowTypes[label] ??= readRowTypes(label))
   for (const row of rows as Array<Record<string, unknown>>) {
     // A page past the end has one row, with the total only.
