@@ -747,7 +747,7 @@ const quotas = {
  */
 export const quotaSettings = {
   ...quotas,
-  // The only one that is older than the names QUOTA_*.
+  // Its variable is older than the prefix QUOTA_.
   webhookEndpointsPerUser: { quota: 'webhook_endpoints', what: 'webhook endpoints' },
 } as const
 
