@@ -4,6 +4,7 @@ import { readFile, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { signalPostgres } from '../support/database/signal-postgres.ts'
 import { startServer } from '../support/server/server.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -137,8 +138,7 @@ t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   const seconds = long ? 30 : 0
   t.equal((await fetch(`${server.url}/v1/projects`, { headers })).status, 200)
   const postmaster = await postmasterOf(dataDir)
-  const pids = [postmaster, ...(await childrenOf(postmaster))]
-  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  signalPostgres(postmaster, 'SIGSTOP')
   const began = Date.now()
   const answers = await Promise.all(
     Array.from({ length: 50 }, async () => (await fetch(`${server.url}/v1/projects`, { headers })).status),
@@ -152,7 +152,7 @@ t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   t.ok(waited < 30_000, `within the deadlines: ${waited} ms`)
   t.equal((await fetch(`${server.url}/healthz`)).status, 200)
   await new Promise((resolve) => setTimeout(resolve, Math.max(0, seconds * 1000 - waited)))
-  for (const pid of pids) process.kill(pid, 'SIGCONT')
+  signalPostgres(postmaster, 'SIGCONT')
   await waitUntil(
     async () => (await fetch(`${server.url}/v1/projects`, { headers })).status === 200,
     'the recovery',
@@ -165,12 +165,4 @@ async function postmasterOf(dataDir: string): Promise<number> {
   return Number(
     (await readFile(join(dataDir, 'cluster/postmaster.pid'), 'utf8').catch(() => 'none')).split('\n')[0],
   )
-}
-
-async function childrenOf(pid: number): Promise<number[]> {
-  return (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
-    .trim()
-    .split(' ')
-    .filter(Boolean)
-    .map(Number)
 }

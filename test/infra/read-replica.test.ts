@@ -1,6 +1,5 @@
 // Lists from a streaming replica: a user always reads what the user wrote, through any server, also while the
 // replica is late, hangs or is gone.
-import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -9,6 +8,7 @@ import { WriteTimes } from '../../infra/database/write-times.ts'
 import { createClient } from '../support/http/client.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { execute, startReplicatedPostgres } from '../support/database/own-postgres.ts'
+import { signalPostgres } from '../support/database/signal-postgres.ts'
 import { spawnServer } from '../support/server/process.ts'
 import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -19,12 +19,6 @@ const env = { DATABASE_READ_URL: replica.url, DATABASE_READ_MAX_LAG: '2' }
 
 const onReplica = async (statement: string): Promise<unknown[]> =>
   await execute(replica.superuserUrl, statement)
-
-/** The postmaster with its children. */
-function backendsOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
-  return [pid, ...children.filter(Boolean).map(Number)]
-}
 
 const serves = ({ services }: TestServer, { id }: Person): boolean => services.readReplica!.serves(id)
 
@@ -146,15 +140,12 @@ t.test('lists come from the replica, and each user reads what it wrote', async (
   )
 
   t.test('a replica that hangs, then is gone', async (t) => {
-    const signal = (name: NodeJS.Signals): void => {
-      for (const pid of backendsOf(replica.pid)) process.kill(pid, name)
-    }
-    signal('SIGSTOP')
+    signalPostgres(replica.pid, 'SIGSTOP')
     try {
       await waitUntil(() => !serves(one, reader), 'the replica is not used')
       t.equal((await reader.client.get('/projects')).status, 200)
     } finally {
-      signal('SIGCONT')
+      signalPostgres(replica.pid, 'SIGCONT')
     }
     await waitUntil(() => serves(one, reader), 'the replica')
     await replica.stop()

@@ -7,6 +7,7 @@ import pg from 'pg'
 import type { Test } from 'tap'
 import { ADMINISTRATOR, clusterFolder } from '../../../infra/postgres/cluster.ts'
 import { createCluster, execute, ownFile, runCluster, type OwnPostgres } from './own-postgres.ts'
+import { signalPostgres } from './signal-postgres.ts'
 import type { TestServer } from '../server/server.ts'
 import { waitUntil } from '../server/wait.ts'
 
@@ -48,8 +49,7 @@ export class ReplicatedPostgres {
 
   /** The primary hangs: it accepts connections and answers nothing. */
   freezePrimary(): void {
-    const { pid } = this.primary
-    for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP')
+    signalPostgres(this.primary.pid, 'SIGSTOP')
   }
 
   /** As by a power cut. */
@@ -146,19 +146,8 @@ function follow(dataDir: string, primary: OwnPostgres): void {
 }
 
 async function kill({ pid, stop }: OwnPostgres): Promise<void> {
-  for (const each of [pid, ...childrenOf(pid)]) {
-    try {
-      process.kill(each, 'SIGKILL')
-    } catch {
-      // It has ended since.
-    }
-  }
+  signalPostgres(pid, 'SIGKILL')
   await stop()
-}
-
-function childrenOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim()
-  return children.split(' ').filter(Boolean).map(Number)
 }
 
 function isAlive(pid: number): boolean {

@@ -6,6 +6,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { randomInt } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { signalPostgres } from './signal-postgres.ts'
 import { inheritedEnvironment } from '../server/process.ts'
 
 const root = join(import.meta.dirname, '../../..')
@@ -114,21 +115,7 @@ export class PatroniCluster {
   killPostgres({ folder }: Machine): void {
     const file = join(folder, 'var/lib/postgresql/15/platform/postmaster.pid')
     if (!existsSync(file)) return
-    const pid = Number(readFileSync(file, 'utf8').split('\n')[0])
-    const children = existsSync(`/proc/${pid}`)
-      ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-          .trim()
-          .split(' ')
-          .filter(Boolean)
-          .map(Number)
-      : []
-    for (const each of [pid, ...children]) {
-      try {
-        process.kill(each, 'SIGKILL')
-      } catch {
-        // It has ended since.
-      }
-    }
+    signalPostgres(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL')
   }
 
   /** The address of PostgreSQL's superuser there. */
