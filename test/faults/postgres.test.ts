@@ -1,9 +1,10 @@
 // PostgreSQL crashes, drops connections or stops responding under load: no acknowledged write is lost, and
 // the server recovers by itself. `npm run faults` runs longer.
-import { readFile, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { recordedPid } from '../../infra/postgres/orphan-processes.ts'
 import { signalPostgres } from '../support/database/signal-postgres.ts'
 import { startServer } from '../support/server/server.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
@@ -64,13 +65,10 @@ t.test('kill -9 of PostgreSQL under load loses no acknowledged write', async (t)
   for (let round = 0; round < (long ? 10 : 1); round++) {
     const writers = load(server.url)
     await waitUntil(() => writers.acknowledged.length > 20)
-    const postmaster = await postmasterOf(dataDir)
+    const postmaster = postmasterOf(dataDir)!
     const killed = Date.now()
     process.kill(postmaster, 'SIGKILL')
-    await waitUntil(
-      async () => ![postmaster, NaN].includes(await postmasterOf(dataDir)),
-      'another PostgreSQL',
-    )
+    await waitUntil(() => ![postmaster, undefined].includes(postmasterOf(dataDir)), 'another PostgreSQL')
     await waitUntil(() => ready(server.url), 'PostgreSQL to be back')
     t.comment(`healthy again after ${Date.now() - killed} ms`)
     const before = writers.acknowledged.length
@@ -137,7 +135,7 @@ t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   // Longer than the requests below take; in a short run, only as long.
   const seconds = long ? 30 : 0
   t.equal((await fetch(`${server.url}/v1/projects`, { headers })).status, 200)
-  const postmaster = await postmasterOf(dataDir)
+  const postmaster = postmasterOf(dataDir)!
   signalPostgres(postmaster, 'SIGSTOP')
   const began = Date.now()
   const answers = await Promise.all(
@@ -160,9 +158,7 @@ t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   await server.end('SIGTERM')
 })
 
-/** The process id of the data folder's PostgreSQL; NaN while there is none. */
-async function postmasterOf(dataDir: string): Promise<number> {
-  return Number(
-    (await readFile(join(dataDir, 'cluster/postmaster.pid'), 'utf8').catch(() => 'none')).split('\n')[0],
-  )
+/** The process id of the data folder's PostgreSQL; undefined while there is none. */
+function postmasterOf(dataDir: string): number | undefined {
+  return recordedPid(join(dataDir, 'cluster/postmaster.pid'))
 }

@@ -22,6 +22,7 @@ import t, { type Test } from 'tap'
 import { accountFor } from '../../infra/postgres/account.ts'
 import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { EmbeddedPostgresError, startEmbedded } from '../../infra/postgres/embedded.ts'
+import { recordedPid } from '../../infra/postgres/orphan-processes.ts'
 import { runProgram } from '../support/server/program.ts'
 
 const SERVER = 'support/server/embedded-server.ts'
@@ -65,7 +66,7 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
 }
 
 function postmasterOf(dataDir: string): number {
-  return Number(readFileSync(join(dataDir, 'cluster', 'postmaster.pid'), 'utf8').split('\n', 1)[0])
+  return recordedPid(join(dataDir, 'cluster', 'postmaster.pid'))!
 }
 
 /** A process that waits to be collected by its parent has ended, too. */

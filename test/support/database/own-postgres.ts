@@ -11,6 +11,7 @@ import { databaseUrl } from '../../../infra/postgres/address.ts'
 import { findBinaries } from '../../../infra/postgres/binaries.ts'
 import { ADMINISTRATOR, clusterFolder, passwordFile } from '../../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../../infra/postgres/embedded.ts'
+import { recordedPid } from '../../../infra/postgres/orphan-processes.ts'
 import { startPostmaster } from '../../../infra/postgres/postmaster.ts'
 import { prepareDatabase } from '../../../infra/prepare-database.ts'
 import { freePort } from '../../../scripts/test/free-port.ts'
@@ -64,7 +65,7 @@ export async function runCluster(
     url: urlOf('platform'),
     superuserUrl: urlOf(ADMINISTRATOR),
     dataDir,
-    pid: Number(readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')[0]),
+    pid: recordedPid(join(folder, 'postmaster.pid'))!,
     stop: postmaster.stop,
   }
 }

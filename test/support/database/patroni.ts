@@ -6,6 +6,7 @@ import { chownSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, wr
 import { randomInt } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
+import { recordedPid } from '../../../infra/postgres/orphan-processes.ts'
 import { signalPostgres } from './signal-postgres.ts'
 import { inheritedEnvironment } from '../server/process.ts'
 
@@ -113,9 +114,8 @@ export class PatroniCluster {
   }
 
   killPostgres({ folder }: Machine): void {
-    const file = join(folder, 'var/lib/postgresql/15/platform/postmaster.pid')
-    if (!existsSync(file)) return
-    signalPostgres(Number(readFileSync(file, 'utf8').split('\n')[0]), 'SIGKILL')
+    const pid = recordedPid(join(folder, 'var/lib/postgresql/15/platform/postmaster.pid'))
+    if (pid !== undefined) signalPostgres(pid, 'SIGKILL')
   }
 
   /** The address of PostgreSQL's superuser there. */

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
-/** Signals a postmaster and its children. SIGSTOP reaches also those that it forks meanwhile. */
+/** Signals a postmaster and its children. Stops it first, so that it neither forks nor reaps meanwhile. */
 export function signalPostgres(postmaster: number, signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
-  if (signal === 'SIGSTOP') kill(postmaster, signal)
-  for (const pid of [postmaster, ...childrenOf(postmaster)]) kill(pid, signal)
+  kill(postmaster, 'SIGSTOP')
+  for (const pid of [...childrenOf(postmaster), postmaster]) kill(pid, signal)
 }
 
 function kill(pid: number, signal: NodeJS.Signals): void {
