@@ -1,7 +1,6 @@
 // The providers of language models: answers arrive complete in every valid stream format; every fault ends in
 // time with the right error and without text of the provider; and a disconnect stops the provider.
 import { getEventListeners } from 'node:events'
-import { createServer } from 'node:net'
 import OpenAI, { APIError } from 'openai'
 import t, { type Test } from 'tap'
 import {
@@ -19,6 +18,7 @@ import {
   type ModelServerOptions,
 } from '../../scripts/bench/model-server.ts'
 import type { Fault, Script, StreamVariant } from '../../scripts/bench/model-server/script.ts'
+import { freePort } from '../../scripts/test/free-port.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
 const secret = 'sk-stand-in-canary'
@@ -402,10 +402,7 @@ t.test(
 )
 
 t.test('a refused connection and an unknown host are reported', async (t) => {
-  const closed = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => closed.once('listening', resolve))
-  const { port } = closed.address() as { port: number }
-  await new Promise((resolve) => closed.close(resolve))
+  const port = await freePort()
   const settings = (base: string): string =>
     JSON.stringify([{ name: 'gone', base_url: base, models: [{ id: 'small' }] }])
   const refused = connect(t, { AI_UPSTREAMS: settings(`http://127.0.0.1:${port}/v1`) }, { aiRetries: 1 })

@@ -1,10 +1,10 @@
 // Rate limits: per policy and key, per IP address without a valid key; stored in memory or in Redis.
-import { once } from 'node:events'
-import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import t from 'tap'
 import { createRateLimits } from '../../app/http/rate-limit.ts'
 import { newSecret } from '../../infra/encryption/api-key-format.ts'
 import { createClient } from '../support/http/client.ts'
+import { listen } from '../support/http/listen.ts'
 import { startServer } from '../support/server/server.ts'
 
 t.test('in memory', async (t) => {
@@ -137,18 +137,17 @@ t.test('a Redis that accepts connections and never answers delays few requests',
         socket.write(`$${info.length}\r\n${info}\r\n`)
       } else commands++
     })
-  }).listen(0, '127.0.0.1')
-  await once(hung, 'listening')
+  })
+  const port = await listen(t, hung)
   const sockets = new Set<Socket>()
   hung.on('connection', (socket) => sockets.add(socket))
   t.teardown(() => {
     for (const socket of sockets) socket.destroy()
-    hung.close()
   })
   const errors: Error[] = []
   const limits = await createRateLimits({
     policies: { default: 1_000 },
-    redisUrl: `redis://127.0.0.1:${(hung.address() as AddressInfo).port}`,
+    redisUrl: `redis://127.0.0.1:${port}`,
     onError: (error) => errors.push(error),
   })
   t.teardown(() => limits.close())

@@ -3,8 +3,6 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createServer } from 'node:http'
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import t from 'tap'
@@ -16,6 +14,7 @@ import { startFaultyProxy, type FaultyProxy, type NetworkFault } from '../suppor
 import { openSmtp } from '../support/auth/mails.ts'
 import { skipWithoutNats, startNats } from '../support/database/nats.ts'
 import { skipWithoutRedis, startRedis } from '../support/database/redis.ts'
+import { listen } from '../support/http/listen.ts'
 import { startServer } from '../support/server/server.ts'
 import { upload } from '../support/storage/storage.ts'
 import { startFakeStripe } from '../support/payments/stripe.ts'
@@ -54,9 +53,8 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
     response.statusCode = isProviderFull ? 503 : 200
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify({ issuer, authorization_endpoint: `${issuer}/authorize` }))
-  }).listen(0, '127.0.0.1')
-  await once(provider, 'listening')
-  t.teardown(() => void provider.close())
+  })
+  const providerPort = await listen(t, provider)
   const proxies = {
     postgresql: await startFaultyProxy(t, () => connectTo(databaseUrl)),
     redis: await at(redis.url),
@@ -65,7 +63,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
     gateway: await at(stripe.url),
     mail: await at(smtp.url),
     model: await at(model.url),
-    provider: await at(`http://127.0.0.1:${(provider.address() as AddressInfo).port}`),
+    provider: await at(`http://127.0.0.1:${providerPort}`),
   }
   const issuer = `http://127.0.0.1:${proxies.provider.port}`
   const server = await startServer(t, {

@@ -2,14 +2,14 @@
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import { connect, createServer as createProxy, type AddressInfo, type Server } from 'node:net'
+import { connect, createServer as createProxy } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { listen } from '../support/http/listen.ts'
 import { startServer } from '../support/server/server.ts'
 import { download, assertNothingLeft, uploadFile } from '../support/storage/storage.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -326,7 +326,7 @@ t.test('a browser', { skip: skipWithoutBrowser }, async (t) => {
   async function assertPlays(t: Test, page: Page, selector: string, address: string): Promise<void> {
     const media = `document.querySelector(${JSON.stringify(selector)})`
     // Evaluated by the debugger, because the sandboxed page cannot run scripts.
-    const until = (condition: string): Promise<void> =>
+    const until = (condition: string): Promise<true> =>
       waitUntil(async () => (await page.evaluate(condition)) === true, condition)
     const responses: Array<{ range: string | undefined; status: number }> = []
     page.on('response', (response) => {
@@ -365,23 +365,13 @@ async function pageOf(t: Test, html: string): Promise<string> {
       .writeHead(200, { 'content-type': 'text/html; charset=utf-8' })
       .end(`<!doctype html><title>elsewhere</title><link rel="icon" href="data:,">${html}`)
   })
-  t.teardown(() => {
-    elsewhere.closeAllConnections()
-    elsewhere.close()
-  })
-  return await listening(elsewhere)
+  return `http://127.0.0.1:${await listen(t, elsewhere)}`
 }
 
 async function open(t: Test, browser: Browser, html: string): Promise<Page> {
   const page = await browser.newPage()
   await page.goto(await pageOf(t, html))
   return page
-}
-
-async function listening(server: Server): Promise<string> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
 /**
@@ -404,9 +394,7 @@ async function cuttingProxy(t: Test, target: string, bytes: number): Promise<str
     })
     socket.on('close', () => upstream.destroy())
   })
-  const url = await listening(proxy)
-  t.teardown(() => proxy.close())
-  return url
+  return `http://127.0.0.1:${await listen(t, proxy)}`
 }
 
 /** An uncompressed WAV file of this duration. */

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, request, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
@@ -13,6 +12,7 @@ import { Server } from '@tus/server'
 import t, { type Test } from 'tap'
 import * as tus from 'tus-js-client'
 import { cuttingProxy } from '../support/http/cutting-proxy.ts'
+import { listen } from '../support/http/listen.ts'
 import { startServer } from '../support/server/server.ts'
 import { download } from '../support/storage/storage.ts'
 import { bytesType, encodeMetadata, tusClient } from '../support/http/tus.ts'
@@ -111,18 +111,10 @@ async function startReferenceServer(t: Test): Promise<TusServer> {
   const tusServer = new Server({ path: '/files', datastore, maxSize: maxBytes })
   const http = createServer((request, response) => {
     void tusServer.handle(request, response)
-  }).listen(0, '127.0.0.1')
-  await once(http, 'listening')
-  t.teardown(async () => {
-    http.closeAllConnections()
-    http.close()
-    await rm(directory, { recursive: true, force: true })
   })
-  return createTusServer(
-    `http://127.0.0.1:${(http.address() as AddressInfo).port}/files`,
-    '0123456789abcdef0123456789abcdef',
-    {},
-  )
+  const port = await listen(t, http)
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return createTusServer(`http://127.0.0.1:${port}/files`, '0123456789abcdef0123456789abcdef', {})
 }
 
 const v1 = { 'tus-resumable': '1.0.0' }
