@@ -125,12 +125,10 @@ async function uploadDocument(
 const pathOf = ({ id, knowledge_base_id: baseId }: any): string => `/ai/knowledge/${baseId}/documents/${id}`
 
 async function waitUntilDone({ client }: Person, document: any): Promise<any> {
-  let now: any
-  await waitUntil(
-    async () => ['ready', 'failed'].includes((now = (await client.get(pathOf(document))).body).status),
-    'parsing to end',
-  )
-  return now
+  return await waitUntil(async () => {
+    const { body } = await client.get(pathOf(document))
+    return ['ready', 'failed'].includes(body.status) && body
+  }, 'parsing to end')
 }
 
 const eventsOf = async (id: string) =>
@@ -521,10 +519,10 @@ t.test('a temporary error is retried, up to four times', async (t) => {
   ])
   failures = Infinity
   await person.client.post(`${pathOf(document)}/retry`)
-  let now: any
-  await waitUntil(async () => {
+  const now = await waitUntil(async () => {
     await database.sql(makeJobDue, [document.id])
-    return (now = (await person.client.get(pathOf(document))).body).status === 'failed'
+    const { body } = await person.client.get(pathOf(document))
+    return body.status === 'failed' && body
   })
   t.match(now, { error: { code: 'unavailable' }, chunk_count: 1 })
   t.equal(tries, 2 + 1 + 5)

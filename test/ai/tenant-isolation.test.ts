@@ -165,7 +165,7 @@ t.test('citations become stale when their document changes or is deleted', async
     text: 'Before it 🎉.\n\nThe golden treasure of the harbour lies under the attic.',
   })
   const path = `/ai/knowledge/${base.id}/documents/${document.id}`
-  const ready = async (): Promise<void> =>
+  const ready = async (): Promise<true> =>
     await waitUntil(async () => (await client.get(path)).body.status === 'ready', 'the document to be parsed')
   await ready()
   const {

@@ -31,12 +31,10 @@ async function refusals(operation: string): Promise<number> {
 
 /** Waits until a user has `count` entries. @returns them, newest first. */
 async function entriesOf(userId: string, count: number, on: TestServer = server): Promise<any[]> {
-  let entries: any[] = []
-  await waitUntil(async () => {
+  const entries = await waitUntil(async () => {
     await on.services.auditRecorder.flush()
     const { body } = await server.admin.client.get(`/audit-log?user_id=${userId}&limit=100`)
-    entries = body.data
-    return entries.length >= count
+    return body.data.length >= count && body.data
   }, `${count} entries of ${userId}`)
   t.equal(entries.length, count)
   return entries

@@ -13,16 +13,13 @@ import { startWorkingServer, type WorkingServer } from '../support/server/workin
 
 /** The link of the newest e-mail to an address, from the outbox. */
 async function linkTo({ services }: WorkingServer, recipient: string, subject: string): Promise<string> {
-  let link: string | undefined
-  await waitUntil(async () => {
+  return await waitUntil(async () => {
     const mails = await readOutbox(services.database, services.cipher, 100)
     const mail = mails.find(
       (one) => one.recipient === recipient && one.subject === subject && one.text !== null,
     )
-    link = /http:\S+/.exec(mail?.text ?? '')?.[0]
-    return link !== undefined
+    return /http:\S+/.exec(mail?.text ?? '')?.[0]
   }, `the e-mail: ${subject}`)
-  return link!
 }
 
 const press = (page: Page, name: string): Promise<void> =>

@@ -52,14 +52,12 @@ for (const kind of kinds) {
   t.test(`the e-mail leads to the page, which says who invites to which ${kind}`, async (t) => {
     const { person, id } = await invite[kind]()
     const { database, cipher } = server.services
-    let text: string | null = null
-    await waitUntil(async () => {
+    const text = await waitUntil(async () => {
       const mails = await readOutbox(database, cipher, 100)
       const mail = mails.find((one) => one.recipient === person.email && one.status === 'kept')
-      text = mail?.text ?? null
-      return text !== null
+      return mail?.text
     }, 'the e-mail')
-    t.match(text!, `http://platform.example.com/invitations/${id}\n`)
+    t.match(text, `http://platform.example.com/invitations/${id}\n`)
     const { status, html } = await (await visitorOf(server, person.id)).get(`/invitations/${id}`)
     t.equal(status, 200)
     const name = kind === 'project' ? 'Ours' : 'Acme'

@@ -18,17 +18,14 @@ const password = `correct horse ${randomBytes(4).toString('hex')}`
 /** The newest e-mail to an address, from the outbox. */
 async function mailTo({ services }: TestServer, recipient: string, kind: string): Promise<string> {
   const { prisma } = services.database
-  let text = ''
-  await waitUntil(async () => {
+  return await waitUntil(async () => {
     const mail = await prisma.mail.findFirst({
       where: { recipient, kind, status: 'kept' },
       orderBy: { id: 'desc' },
     })
     if (mail === null || mail.content === null) return false
-    text = (JSON.parse(services.cipher.decrypt(mail.content, mail.id)) as { text: string }).text
-    return true
+    return (JSON.parse(services.cipher.decrypt(mail.content, mail.id)) as { text: string }).text
   })
-  return text
 }
 
 const codeIn = (text: string): string => /plat_once_[\w-]+/.exec(text)![0]

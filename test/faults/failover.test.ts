@@ -151,7 +151,7 @@ longTest('Patroni, as docs/high-availability.md says', { skip: skipWithoutPatron
   const cluster = new PatroniCluster(t)
   const [one, two] = cluster.machines
   const list = 'patronictl -c /etc/patroni/config.yml list'
-  const whenListed = async (row: RegExp): Promise<void> =>
+  const whenListed = async (row: RegExp): Promise<true> =>
     await waitUntil(async () => row.test(await cluster.run(list).catch(() => '')), String(row), 120_000)
   const health =
     'etcdctl --endpoints=http://10.0.0.11:2379,http://10.0.0.12:2379,http://10.0.0.13:2379 endpoint health'

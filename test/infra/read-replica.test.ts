@@ -27,12 +27,10 @@ const namesOf = async ({ client }: Person): Promise<string[]> =>
 
 /** The answer of /readyz once it says this of the replica; answers are shared for a second. */
 async function whenReplica({ client }: Person, result: 'ok' | 'unavailable'): Promise<unknown> {
-  let body: any
-  await waitUntil(async () => {
-    body = (await client.get('/readyz')).body
-    return body.checks.read_replica === result
+  return await waitUntil(async () => {
+    const { body } = await client.get('/readyz')
+    return body.checks.read_replica === result && body
   }, `read_replica ${result}`)
-  return body
 }
 
 t.test('operations with x-read-replica only read', async (t) => {

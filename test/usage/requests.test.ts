@@ -122,10 +122,9 @@ t.test('a request whose client leaves before the answer has the status 499', asy
     WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%projects%'`
   await waitUntil(async () => (await database.pool.query(isWaiting)).rows.length > 0, 'the request to wait')
   socket.destroy()
-  let requests: any[] = []
-  await waitUntil(async () => {
-    requests = await listed(person, '&operation=updateProject')
-    return requests.length > 0
+  const requests = await waitUntil(async () => {
+    const found = await listed(person, '&operation=updateProject')
+    return found.length > 0 && found
   }, 'the request')
   t.match(requests, [{ method: 'PUT', status: 499, error_code: null }])
   await lock.query('ROLLBACK')

@@ -44,12 +44,10 @@ async function waitingFor({ id }: Endpoint, type: string): Promise<string> {
 }
 
 async function outcomeOf(deliveryId: string) {
-  let row: any
-  await waitUntil(
-    async () => ([row] = await database.sql(outcome, [deliveryId]))[0].status !== 'pending',
-    'the outcome',
-  )
-  return row
+  return await waitUntil(async () => {
+    const [row] = await database.sql(outcome, [deliveryId])
+    return row.status !== 'pending' && row
+  }, 'the outcome')
 }
 
 /** Runs the webhook worker during `work`. */

@@ -27,7 +27,7 @@ const ask = async (page: Page, text: string): Promise<void> => {
   await page.keyboard.press('Enter')
 }
 
-const waitForDraft = async (page: Page, text: string): Promise<void> =>
+const waitForDraft = async (page: Page, text: string): Promise<true> =>
   await waitUntil(
     async () => (await page.getByLabel('Message', { exact: true }).inputValue()) === text,
     'the question to be in the form again',

@@ -13,12 +13,10 @@ export async function mailsTo(
   recipient: string,
   count: number,
 ): Promise<OutboxMail[]> {
-  let mails: OutboxMail[] = []
-  await waitUntil(async () => {
-    mails = (await readOutbox(database, cipher, 1_000)).filter((mail) => mail.recipient === recipient)
-    return mails.filter(({ status }) => status === 'kept').length === count
+  return await waitUntil(async () => {
+    const mails = (await readOutbox(database, cipher, 1_000)).filter((mail) => mail.recipient === recipient)
+    return mails.filter(({ status }) => status === 'kept').length === count && mails
   }, `${count} e-mails to ${recipient}`)
-  return mails
 }
 
 /** Waits until the worker has sent or dropped all e-mails to an address. @returns the kinds of those sent. */

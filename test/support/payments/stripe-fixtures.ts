@@ -94,7 +94,9 @@ export async function startStripeFixture(
         if (status !== 200) throw new Error(`${event.type} returned ${status}`)
       }
     },
-    waitForJobs: () => waitUntil(async () => (await database.sql(due, []))[0].n === 0, 'the jobs to be done'),
+    async waitForJobs() {
+      await waitUntil(async () => (await database.sql(due, []))[0].n === 0, 'the jobs to be done')
+    },
     makeJobsDue: async () => (await database.sql(forward, [])).length,
     order: async (person, id) => (await person.client.get(`/payments/orders/${id}`)).body,
     eventTypes: async (person) =>

@@ -1,13 +1,20 @@
 // Waits for a condition in place of a fixed time, so that a slow machine does not fail a test.
 
-/** Polls until the condition is true. @throws after `milliseconds`, which no healthy run reaches. */
-export async function waitUntil(
-  condition: () => boolean | Promise<boolean>,
+type Falsy = false | null | undefined | 0 | ''
+
+/**
+ * Polls until the condition is truthy. @returns its value.
+ * @throws after `milliseconds`, which no healthy run reaches.
+ */
+export async function waitUntil<T>(
+  condition: () => T | Promise<T>,
   what = 'the condition',
   milliseconds = 60_000,
-): Promise<void> {
+): Promise<Exclude<T, Falsy>> {
   const deadline = Date.now() + milliseconds
-  while (!(await condition())) {
+  for (;;) {
+    const value = await condition()
+    if (value) return value as Exclude<T, Falsy>
     if (Date.now() > deadline) throw new Error(`waited ${milliseconds / 1000} s for ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

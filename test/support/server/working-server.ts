@@ -128,9 +128,10 @@ export async function whenDelivery(
   holds: (delivery: any) => boolean,
   what = 'the delivery',
 ): Promise<any> {
-  let delivery: any
-  await waitUntil(async () => holds((delivery = await deliveryNow(person, id))), what)
-  return delivery
+  return await waitUntil(async () => {
+    const delivery = await deliveryNow(person, id)
+    return holds(delivery) && delivery
+  }, what)
 }
 
 /** Sends a test event and returns its delivery after the first attempt. */
