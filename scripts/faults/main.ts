@@ -1,6 +1,6 @@
 // `npm run faults`: runs the tests that have a long form in that form, which takes minutes. Names choose
 // some: `npm run faults -- constraints payments`.
-import { readdirSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerHelp } from '../../infra/command-help.ts'
 
@@ -8,16 +8,11 @@ answerHelp(import.meta)
 
 const root = join(import.meta.dirname, '../..')
 const named = process.argv.slice(2)
-const files = [
-  ...readdirSync(join(root, 'test/faults'))
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => `test/faults/${name}`),
-  'test/auth/attacks.test.ts',
-  'test/payments/model.test.ts',
-  'test/deploy/proxies.test.ts',
-  'test/deploy/upgrades.test.ts',
-  'test/deploy/image.test.ts',
-]
+/** The test files that have a long form. */
+const files = ['test', 'packages']
+  .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
+  .filter((file) => /^import \{ isLongForm \} from /m.test(readFileSync(join(root, file), 'utf8')))
+  .sort()
 const chosen = named.flatMap((name) => files.filter((file) => file.endsWith(`/${name}.test.ts`)))
 if (chosen.length < named.length) {
   console.error(`Long forms: ${files.map((file) => /([^/]+)\.test\.ts$/.exec(file)![1]).join(', ')}`)

@@ -8,6 +8,7 @@ import {
   setPassword,
 } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
 const anyone = createClient(server.url, null)
@@ -155,7 +156,7 @@ function welch(a: number[], b: number[]): number {
 const calm = (values: number[]): number[] =>
   values.toSorted((a, b) => a - b).slice(0, Math.floor(values.length * 0.9))
 
-const pairs = process.env.FAULTS === 'long' ? 2_000 : 150
+const pairs = isLongForm ? 2_000 : 150
 
 t.test(`times do not show who has an account (${pairs} pairs)`, async (t) => {
   const people: Person[] = []

@@ -16,6 +16,7 @@ import {
 } from '../support/storage/image.ts'
 import { createCluster, runCluster } from '../support/database/own-postgres.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -31,7 +32,7 @@ t.test('the Dockerfile copies files that exist, and has no shell as its command'
   t.match(last('USER'), /^[1-9]\d*:[1-9]\d*$/)
 })
 
-if (process.env.FAULTS === 'long')
+if (isLongForm)
   t.test(
     'the image serves, works, migrates and is healthy',
     { skip: skipWithoutDebootstrap(), timeout: 1_200_000 },

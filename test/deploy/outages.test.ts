@@ -10,13 +10,12 @@ import { skipWithout, startProxy, type ProxyName } from '../support/http/proxies
 import { skipWithoutRedis, startRedis } from '../support/database/redis.ts'
 import { rolloutSettings, underLoad } from '../support/http/rolling-load.ts'
 import { waitUntil } from '../support/server/wait.ts'
-
-const isLong = process.env.FAULTS === 'long'
+import { isLongForm } from '../support/long-form.ts'
 
 /** Longer than HAProxy needs to take a server out. nginx does not ask for the readiness. */
-const outageMs = isLong ? 60_000 : 3_000
+const outageMs = isLongForm ? 60_000 : 3_000
 
-for (const name of isLong ? (['haproxy', 'nginx'] as const) : (['haproxy'] as const))
+for (const name of isLongForm ? (['haproxy', 'nginx'] as const) : (['haproxy'] as const))
   t.test(
     `outages of NATS and Redis behind ${name}`,
     { skip: skipWithout(name) || skipWithoutNats || skipWithoutRedis, timeout: 300_000 + 8 * outageMs },

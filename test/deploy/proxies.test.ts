@@ -8,8 +8,9 @@ import { spawnServer, spawnWorker } from '../support/server/process.ts'
 import { skipWithout, startProxy, type ProxyName } from '../support/http/proxies.ts'
 import { rolloutSettings, underLoad } from '../support/http/rolling-load.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const restarts = process.env.FAULTS === 'long' ? 20 : 2
+const restarts = isLongForm ? 20 : 2
 
 for (const name of ['haproxy', 'nginx'] as const)
   t.test(

@@ -11,17 +11,20 @@ import { bootstrapKey } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
-const streams = long ? 1_000 : 24
+const streams = isLongForm ? 1_000 : 24
 const rounds = 2
-const words = long ? 240 : 40
+const words = isLongForm ? 240 : 40
 
 t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
   const modelServer = await startModelServer(t, {
     embeddings: null,
-    script: { pieces: Array.from({ length: words }, (_, i) => `word${i} `), piecesPerSecond: long ? 4 : 20 },
+    script: {
+      pieces: Array.from({ length: words }, (_, i) => `word${i} `),
+      piecesPerSecond: isLongForm ? 4 : 20,
+    },
   })
   const server = await startObservedServer(t, {
     DATABASE_URL: databaseUrl,
@@ -33,7 +36,7 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
   const observer = await startServer(t, { databaseUrl })
   const admin = createClient(server.url, bootstrapKey)
   const people = await Promise.all(
-    Array.from({ length: long ? 20 : 6 }, async (_, i) => {
+    Array.from({ length: isLongForm ? 20 : 6 }, async (_, i) => {
       const { body } = await admin.post('/users', { name: `Person ${i}`, email: `chatter${i}@example.com` })
       return body.api_key.key as string
     }),
@@ -42,7 +45,7 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
 
   for (let round = 0; round < rounds; round++) {
     // All streams are open at the same time, but few are being opened, which a slow machine can bear.
-    const opening = pLimit(long ? 16 : 4)
+    const opening = pLimit(isLongForm ? 16 : 4)
     let maxOpen = 0
     const chats = await Promise.all(
       Array.from({ length: streams }, async (_, i) => {

@@ -22,12 +22,12 @@ import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
 import { allowsHeader, headerCasesOf } from '../support/contract/constraint-headers.ts'
 import { isDetected, problemsFor } from '../support/contract/constraint-mutants.ts'
 import { createChecks } from '../support/contract/constraint-negatives.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 type Json = any
 
-const long = process.env.FAULTS === 'long'
 /** A normal run tests every eighth constraint. */
-const step = long ? 1 : 8
+const step = isLongForm ? 1 : 8
 
 const listed = readConstraints(readFileSync(listFile, 'utf8'))
 const { document: spec, constraints: current } = await readSpec(
@@ -40,7 +40,7 @@ const { requests, answers, byConstraint } = negativeCasesOf(document, check, lis
 const headers = headerCasesOf(document, check, listed)
 
 t.test('a deleted constraint is reported as missing from the spec', { timeout: 300_000 }, async (t) => {
-  for (const constraint of all.filter((_, i) => i % Math.ceil(all.length / (long ? 60 : 12)) === 0)) {
+  for (const constraint of all.filter((_, i) => i % Math.ceil(all.length / (isLongForm ? 60 : 12)) === 0)) {
     const mutant = without(spec, constraint)
     const { removed } = difference(listed, constraintsOf(mutant))
     t.ok(
@@ -89,7 +89,7 @@ t.test(
     for (const line of missed) t.comment(`missed: ${line}`)
     // The others have a reason: most are types of headers, form fields and pages, which are always text. The
     // sample of a normal run may contain more of them.
-    t.ok(detected / chosen.length >= (long ? 0.92 : 0.9), `${detected} of ${chosen.length}`)
+    t.ok(detected / chosen.length >= (isLongForm ? 0.92 : 0.9), `${detected} of ${chosen.length}`)
     t.same(
       missed.filter((line) => line.endsWith(unexplained)),
       [],

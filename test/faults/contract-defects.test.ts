@@ -9,8 +9,8 @@ import { profile } from '../../scripts/profiles/contract.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { defects, occurrencesOf, writeCopy, type Defect } from '../support/generator/seeded-defects.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
 /** The number of defects that the run may miss. */
 const maxMissed = 2
 
@@ -61,13 +61,13 @@ t.test('the text that a defect replaces occurs exactly once', async (t) => {
   writeCopy(folder, defects)
 })
 
-if (long)
+if (isLongForm)
   t.test('a run against a healthy server has no findings', { timeout: 1_200_000 }, async (t) => {
     const { findings } = await runWithDefects(t, [])
     t.same(findings.all, [])
   })
 
-if (long)
+if (isLongForm)
   t.test(
     `at most ${maxMissed} defects are missed, and all others found at their operations`,
     { timeout: 1_200_000 },

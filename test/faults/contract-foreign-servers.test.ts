@@ -17,6 +17,7 @@ import {
   petStoreDefects,
   petStoreKeys,
 } from '../support/contract/foreign-servers/pet-store.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 interface ForeignServer {
   name: string
@@ -48,7 +49,6 @@ const servers: ForeignServer[] = [
     start: (defect) => startLibrary(defect as never),
   },
 ]
-const long = process.env.FAULTS === 'long'
 /** The number of defects that the runs may miss, of both servers. */
 const maxMissed = 2
 
@@ -90,7 +90,7 @@ t.test('the seeded defects are found at their operations', { timeout: 300_000 },
   for (const server of servers.filter(({ skip }) => skip === false))
     for (const [defect, { operations, checks }] of Object.entries(server.defects)) {
       seeded++
-      if (!long && seeded % 6 !== 1) continue
+      if (!isLongForm && seeded % 6 !== 1) continue
       const { findings } = await outcomeOf(server, defect)
       const found = findings.all.find(
         ({ operation, check }) => operations.includes(operation) && checks.includes(check),
@@ -101,5 +101,5 @@ t.test('the seeded defects are found at their operations', { timeout: 300_000 },
       )
     }
   if (hasPython) t.ok(seeded >= 25)
-  t.ok(missed.length <= (long ? maxMissed : 0), missed.join(', '))
+  t.ok(missed.length <= (isLongForm ? maxMissed : 0), missed.join(', '))
 })

@@ -14,10 +14,10 @@ import {
 } from '../support/server/process.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import { listen } from '../support/http/listen.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
-const kills = long ? 20 : 1
-const events = long ? 5_000 : 60
+const kills = isLongForm ? 20 : 1
+const events = isLongForm ? 5_000 : 60
 const endpoints = 3
 const writers = 8
 
@@ -94,7 +94,7 @@ t.test(
         120_000,
       )
       // The worker, both or the server; in a short run both.
-      const who = long ? kill % 3 : 2
+      const who = isLongForm ? kill % 3 : 2
       const dead = await Promise.all([
         ...(who === 1 ? [] : [server.end('SIGKILL')]),
         ...(who === 0 ? [] : [worker.end('SIGKILL')]),
@@ -105,7 +105,7 @@ t.test(
         "SELECT count(*) FROM jobs WHERE queue = 'webhook-deliveries' AND fetches > 0 AND due_at > now()",
       )
       // Both processes are dead. Their jobs expire now instead of in 30 s.
-      if (!long) await database.query('UPDATE jobs SET due_at = now() WHERE fetches > 0')
+      if (!isLongForm) await database.query('UPDATE jobs SET due_at = now() WHERE fetches > 0')
       if (who !== 1) server = await spawnServer(t, env)
       if (who !== 0) worker = await spawnWorker(t, env)
     }

@@ -20,11 +20,13 @@ import { upload } from '../support/storage/storage.ts'
 import { startFakeStripe } from '../support/payments/stripe.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 type Fault = Exclude<NetworkFault, 'none'> | 'full'
-const isLong = process.env.FAULTS === 'long'
 /** The short form leaves out what is like another fault for most dependencies. */
-const faults: Fault[] = isLong ? ['away', 'refusing', 'hung', 'slow', 'full'] : ['refusing', 'hung', 'full']
+const faults: Fault[] = isLongForm
+  ? ['away', 'refusing', 'hung', 'slow', 'full']
+  : ['refusing', 'hung', 'full']
 
 t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
@@ -220,7 +222,9 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
           `reads are served: ${reads}`,
         )
         const start = performance.now()
-        const late = sleep(isLong ? 60_000 : 6_000, { status: 0, text: 'no answer' } as Reply, { ref: false })
+        const late = sleep(isLongForm ? 60_000 : 6_000, { status: 0, text: 'no answer' } as Reply, {
+          ref: false,
+        })
         const used = await Promise.race([use(), late])
         const ms = Math.round(performance.now() - start)
         if (isHarmless) t.ok(used.status < 400, used.text)
@@ -230,6 +234,6 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
         await waitUntil(async () => (await readiness()).body.status === 'ok', 'the return')
         await waitUntil(async () => (await use()).status < 400, 'its use')
         const row = [name, fault, `${status} ${body.status}`, Math.round(fastest), used.status, ms]
-        if (isLong) console.log(`| ${row.join(' | ')} |`)
+        if (isLongForm) console.log(`| ${row.join(' | ')} |`)
       })
 })

@@ -22,12 +22,11 @@ import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgboun
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { startServer, type TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
-
-const long = process.env.FAULTS === 'long'
+import { isLongForm } from '../support/long-form.ts'
 
 /** A test of the long form only. */
 function longTest(name: string, options: { skip?: string | false }, run: (t: Test) => Promise<void>): void {
-  if (long) void t.test(name, options, run)
+  if (isLongForm) void t.test(name, options, run)
 }
 
 const answersReady = async ({ url }: TestServer, status: number): Promise<boolean> =>
@@ -53,7 +52,7 @@ function report(t: Test, name: string, rounds: Round[], limit = 3_000): void {
   }
   for (const round of rounds)
     t.match(round, { lost: 0, errors500: 0, withoutRetryAfter: 0, leaders: 1, left: 0 })
-  if (!long) return
+  if (!isLongForm) return
   console.log(`${name}: ${JSON.stringify(table)}`)
   t.ok(times.at(-1)! <= limit, `the first write is in time: ${times.at(-1)} ms after the promotion`)
   t.ok(table['one leader, ms after: most'] <= 10_000, 'one leader within 10 s')

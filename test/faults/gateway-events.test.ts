@@ -6,10 +6,10 @@ import type { Person } from '../support/server/server.ts'
 import { startStripeFixture, type StripeFixture } from '../support/payments/stripe-fixtures.ts'
 import type { StripeEvent } from '../support/payments/stripe.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
-const shuffles = long ? 100 : 4
-const replays = long ? 10 : 3
+const shuffles = isLongForm ? 100 : 4
+const replays = isLongForm ? 10 : 3
 
 /** A seeded generator of numbers from 0 to 1 (mulberry32). */
 function randomOf(seed: number): () => number {

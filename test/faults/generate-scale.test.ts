@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { writeLargeSpec } from '../../scripts/bench/large-spec.ts'
 import { miniProject, type MiniProject } from '../support/generator/mini-project.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const start = `
 const { operations } = await import('./generated/operations.ts')
@@ -36,8 +37,7 @@ await app.close()
 process.exit()
 `
 
-const long = process.env['FAULTS'] === 'long'
-const sizes = long ? [130, 500, 1000] : [12, 36, 96]
+const sizes = isLongForm ? [130, 500, 1000] : [12, 36, 96]
 const ROUNDS = 6
 
 interface Measured {
@@ -48,7 +48,9 @@ interface Measured {
 /** Generates a spec of this size, or slightly more. */
 async function measure(project: MiniProject, size: number): Promise<Measured> {
   const spec = join(project.folder, 'spec')
-  const operations = long ? (await writeLargeSpec(spec, size)).operations : await writeCopies(spec, size)
+  const operations = isLongForm
+    ? (await writeLargeSpec(spec, size)).operations
+    : await writeCopies(spec, size)
   // Every round writes all stubs.
   for (const written of ['handlers', 'test']) {
     await rm(join(project.folder, written), { recursive: true, force: true })

@@ -11,10 +11,10 @@ import { createTestDatabase } from '../support/database/database.ts'
 import { bootstrapKey, spawnServer, spawnWorker } from '../support/server/process.ts'
 import { uploadForm } from '../support/storage/storage.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
-const kills = long ? 10 : 2
-const documents = long ? 1_000 : 16
+const kills = isLongForm ? 10 : 2
+const documents = isLongForm ? 1_000 : 16
 /** Every eighth document is a damaged PDF. */
 const damagedInterval = 8
 
@@ -27,7 +27,7 @@ const textOf = (i: number): string =>
 
 t.test(
   `${documents} documents complete although the worker is killed ${kills} times`,
-  { timeout: long ? 3_600_000 : 240_000 },
+  { timeout: isLongForm ? 3_600_000 : 240_000 },
   async (t) => {
     const { url: databaseUrl } = await createTestDatabase(t)
     const folder = t.testdir({})

@@ -17,8 +17,8 @@ import { operationIds, requestFor, send, served } from '../support/operations/op
 import type { OperationRequest } from '../support/operations/operation-fixture.ts'
 import { startServer } from '../support/server/server.ts'
 import { readTextSites, valueAtSite, type TextSite } from '../support/operations/text-sites.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
 const seed = Number(process.env.SEED ?? Math.trunc(Math.random() * 2 ** 31))
 const sampleSize = 400
 /** An answer that takes longer is sent again, and has to be faster then. */
@@ -69,7 +69,7 @@ const sendPart = createSender(server.url)
 const all = served.flatMap(({ id }) =>
   targetsOf(id).flatMap((target) => Object.keys(payloads).map((payload) => ({ id, target, payload }))),
 )
-const chosen = long
+const chosen = isLongForm
   ? all
   : fc.sample(fc.subarray(all, { minLength: sampleSize, maxLength: sampleSize }), { seed, numRuns: 1 })[0]
 const counts = { sent: 0, rejected: 0, stored: 0, pages: 0 }
@@ -96,7 +96,7 @@ for (const { id } of served) {
 t.test('pages show what users wrote as text', async (t) => {
   const escapable = Object.entries(payloads).filter(
     ([name, text]) =>
-      text.isWellFormed() && !text.includes('\0') && (long || /HTML|template|header/.test(name)),
+      text.isWellFormed() && !text.includes('\0') && (isLongForm || /HTML|template|header/.test(name)),
   )
   const plain = await pagesWith('Plain')
   t.ok(plain.every((page) => elementsOf(page).length > 10))
@@ -134,7 +134,7 @@ t.test('the requests reached the server, and it is well', async (t) => {
   t.comment(
     `${counts.sent} requests: ${counts.rejected} rejected, ${counts.stored} read back, ${counts.pages} pages`,
   )
-  t.ok(counts.sent > (long ? 7_400 : sampleSize / 2), JSON.stringify(counts))
+  t.ok(counts.sent > (isLongForm ? 7_400 : sampleSize / 2), JSON.stringify(counts))
   t.ok(counts.stored > 0)
   t.equal((await server.admin.client.get('/user/profile')).status, 200)
 })

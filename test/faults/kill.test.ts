@@ -7,8 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const rounds = process.env.FAULTS === 'long' ? 20 : 1
+const rounds = isLongForm ? 20 : 1
 
 t.test(`kill -9 of the server, ${rounds} times, loses no acknowledged write`, async (t) => {
   const dataDir = await mkdtemp(join(tmpdir(), 'platform-kill-'))

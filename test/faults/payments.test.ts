@@ -16,9 +16,9 @@ import {
   payWithCard,
 } from '../support/operations/catalog-fixtures.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env['FAULTS'] === 'long'
-const { calls, kills } = long ? { calls: 10_000, kills: 20 } : { calls: 200, kills: 1 }
+const { calls, kills } = isLongForm ? { calls: 10_000, kills: 20 } : { calls: 200, kills: 1 }
 const callers = 12
 
 type Kind = 'order' | 'session' | 'purchase' | 'refund' | 'cancel' | 'expire'

@@ -9,8 +9,8 @@ import { signalPostgres } from '../support/database/signal-postgres.ts'
 import { startServer } from '../support/server/server.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
 const headers = { authorization: `Bearer ${bootstrapKey}`, 'content-type': 'application/json' }
 
 async function ready(url: string): Promise<boolean> {
@@ -62,7 +62,7 @@ t.teardown(() => rm(dataDir, { recursive: true, force: true }))
 const server = await spawnServer(t, { DATA_DIR: dataDir })
 
 t.test('kill -9 of PostgreSQL under load loses no acknowledged write', async (t) => {
-  for (let round = 0; round < (long ? 10 : 1); round++) {
+  for (let round = 0; round < (isLongForm ? 10 : 1); round++) {
     const writers = load(server.url)
     await waitUntil(() => writers.acknowledged.length > 20)
     const postmaster = postmasterOf(dataDir)!
@@ -105,7 +105,7 @@ t.test('connections that are terminated every 200 ms lose no acknowledged write'
       }
     }),
   )
-  for (let i = 0; i < (long ? 100 : 4); i++) {
+  for (let i = 0; i < (isLongForm ? 100 : 4); i++) {
     await new Promise((resolve) => setTimeout(resolve, 200))
     await prisma
       .$queryRawUnsafe(
@@ -133,7 +133,7 @@ t.test('connections that are terminated every 200 ms lose no acknowledged write'
 
 t.test('the server recovers when a suspended PostgreSQL resumes', async (t) => {
   // Longer than the requests below take; in a short run, only as long.
-  const seconds = long ? 30 : 0
+  const seconds = isLongForm ? 30 : 0
   t.equal((await fetch(`${server.url}/v1/projects`, { headers })).status, 200)
   const postmaster = postmasterOf(dataDir)!
   signalPostgres(postmaster, 'SIGSTOP')

@@ -3,8 +3,8 @@
 import t from 'tap'
 import { createSqlProject } from '../support/generator/sql-project.ts'
 import { sqlMistakes } from '../support/generator/seeded-sql-mistakes.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
 const short = [
   'a column of an included file is misspelt',
   'a trigger is dropped',
@@ -12,13 +12,13 @@ const short = [
   'nothing calls a statement',
   'a service asks Prisma for several rows',
 ]
-const seeded = long ? sqlMistakes : sqlMistakes.filter(({ name }) => short.includes(name))
+const seeded = isLongForm ? sqlMistakes : sqlMistakes.filter(({ name }) => short.includes(name))
 const project = createSqlProject(t)
 
 t.test('every mistake can be seeded', async (t) => {
   t.ok(sqlMistakes.length >= 40)
   t.equal(new Set(sqlMistakes.map(({ name }) => name)).size, sqlMistakes.length)
-  t.equal(seeded.length, long ? sqlMistakes.length : short.length)
+  t.equal(seeded.length, isLongForm ? sqlMistakes.length : short.length)
   for (const mistake of sqlMistakes) project.seed(mistake).undo()
 })
 

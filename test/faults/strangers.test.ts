@@ -20,6 +20,7 @@ import {
   type StartedServer,
 } from '../support/server/measured-process.ts'
 import { hasPrism, startPrism } from '../support/contract/prism.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 interface Stranger {
   name: string
@@ -86,14 +87,13 @@ const strangers: Stranger[] = [
     withoutPrism: tooLarge,
   }),
 ]
-const isLong = process.env.FAULTS === 'long'
 const key = 'any:key'
 const columns = ['document', 'lint', 'generate', 'compile', 'contract on stubs', 'contract on mock', 'Prism']
 const rows: string[][] = []
-const prism = isLong && hasPrism()
+const prism = isLongForm && hasPrism()
 
 for (const stranger of strangers) {
-  if (!isLong && stranger.url !== undefined) continue
+  if (!isLongForm && stranger.url !== undefined) continue
   const skip = !(await isHere(stranger)) && `${stranger.name} cannot be downloaded`
   t.test(stranger.name, { skip, timeout: 1_500_000 }, async (t) => {
     const { file, errors = 0, known = [] } = stranger
@@ -123,7 +123,7 @@ for (const stranger of strangers) {
 
 t.teardown(() => {
   const lines = [columns, columns.map(() => '-'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
-  if (isLong) t.comment(lines.join('\n'))
+  if (isLongForm) t.comment(lines.join('\n'))
 })
 
 const shown = ({ seconds, megabytes }: Measured): string => `${seconds.toFixed(1)} s, ${megabytes} MB`

@@ -29,8 +29,7 @@ import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { startServer, type TestServer } from '../support/server/server.ts'
 import { typedClient } from '../support/http/typed-client.ts'
 import { waitUntil } from '../support/server/wait.ts'
-
-const long = process.env.FAULTS === 'long'
+import { isLongForm } from '../support/long-form.ts'
 
 t.test('two servers on one database', async (t) => {
   const servers = [await startServer(t, { env: { STREAM_PING: '1' } })]
@@ -60,7 +59,7 @@ t.test('two servers on one database', async (t) => {
     'readers with random disconnects receive every event once and in order, with 20 writers',
     async (t) => {
       const after = await lastSequence(servers[0])
-      const each = long ? 80 : 5
+      const each = isLongForm ? 80 : 5
       let last = Infinity
       let cuts = 0
       const read = async (key: string): Promise<number[]> => {
@@ -122,9 +121,9 @@ t.test('clients that do not read', async (t) => {
   const writing = await startServer(t, { databaseUrl })
   await largeEvent(writing)
 
-  const stalled = long ? 10 : 4
+  const stalled = isLongForm ? 10 : 4
   // More bytes than a connection buffers.
-  const count = long ? 500 : 300
+  const count = isLongForm ? 500 : 300
 
   t.test('are disconnected, and cost little memory and no time of other clients', async (t) => {
     const stuck = await Promise.all(
@@ -191,7 +190,7 @@ t.test('clients that do not read', async (t) => {
   })
 })
 
-const open = long ? 200 : 50
+const open = isLongForm ? 200 : 50
 
 t.test(`a stop ends ${open} streams with an end event, and aborts no request`, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
@@ -230,7 +229,7 @@ t.test('streams survive a database outage', async (t) => {
   const [person, revoked] = [await apart.person(), await apart.person()]
   const project = await createProject(person)
   const streams = await Promise.all(
-    Array.from({ length: long ? 20 : 5 }, () => openReader(t, server, person.key)),
+    Array.from({ length: isLongForm ? 20 : 5 }, () => openReader(t, server, person.key)),
   )
   const unlucky = await openReader(t, server, revoked.key)
   await renameProject(person, project, 'before')
@@ -257,9 +256,9 @@ t.test('streams survive a database outage', async (t) => {
   t.equal(unlucky.ended, 'unauthorized')
 })
 
-const readers = long ? 1_000 : 40
-const writes = long ? 600 : 40
-const rounds = long ? 3 : 2
+const readers = isLongForm ? 1_000 : 40
+const writes = isLongForm ? 600 : 40
+const rounds = isLongForm ? 3 : 2
 
 t.test(`${readers} readers, half of which disconnect at random`, { timeout: 280_000 }, async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)

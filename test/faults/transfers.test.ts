@@ -14,10 +14,10 @@ import { bootstrapKey as key, spawnServer } from '../support/server/process.ts'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
 import { fetchFile, sendFile } from '../support/http/transfer.ts'
 import { uploadWithTusClient } from '../support/http/tus.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env.FAULTS === 'long'
-const large = long ? 2 ** 30 : 32 * 2 ** 20
-const several = long ? { count: 20, bytes: 100 * 2 ** 20 } : { count: 10, bytes: 16 * 2 ** 20 }
+const large = isLongForm ? 2 ** 30 : 32 * 2 ** 20
+const several = isLongForm ? { count: 20, bytes: 100 * 2 ** 20 } : { count: 10, bytes: 16 * 2 ** 20 }
 const mebibyte = 2 ** 20
 
 const stores: Array<{ name: string; skip: string | false; env(t: Test): Promise<Record<string, string>> }> = [
@@ -96,7 +96,7 @@ for (const { name, skip, env } of stores) {
   )
 }
 
-for (const { name, skip, env } of long ? stores : []) {
+for (const { name, skip, env } of isLongForm ? stores : []) {
   t.test(
     `tus uploads 1 GiB through 20 broken connections with ${name}`,
     { skip: process.platform !== 'linux' ? 'memory use is read from /proc' : skip },

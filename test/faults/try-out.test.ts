@@ -7,6 +7,7 @@ import type { OperationId } from '../../generated/operations.ts'
 import { skipWithoutBrowser } from '../support/browser/browser.ts'
 import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
 import { startServer } from '../support/server/server.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const representative: OperationId[] = [
   'updateProfile',
@@ -28,7 +29,7 @@ const shown = Object.values<any>(contract.paths)
   .flatMap((item) => Object.values<any>(item))
   .filter((one) => one.operationId !== undefined && one['x-same-as'] === undefined)
   .map((one): OperationId => one.operationId)
-const tried = process.env.FAULTS === 'long' ? shown : representative
+const tried = isLongForm ? shown : representative
 
 /** Headers that an operation understands, but that the first request must not have. */
 const optionalHeaders = ['if-match', 'if-none-match', 'idempotency-key', 'range', 'x-content-sha256']

@@ -14,8 +14,9 @@ import { startServer } from '../support/server/server.ts'
 import { ageQuarantine, sweepStore } from '../support/storage/storage.ts'
 import { fetchFile, sendFile } from '../support/http/transfer.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const rounds = process.env.FAULTS === 'long' ? 200 : 2
+const rounds = isLongForm ? 200 : 2
 
 t.test(
   `no acknowledged file is lost in ${rounds} kills during uploads`,

@@ -26,9 +26,9 @@ import {
   pages,
   payWithCard,
 } from '../support/operations/catalog-fixtures.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const long = process.env['FAULTS'] === 'long'
-const { runs, commands } = long ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }
+const { runs, commands } = isLongForm ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)

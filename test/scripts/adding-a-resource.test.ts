@@ -6,6 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { createTestDatabase } from '../support/database/database.ts'
 import { modelOf, samplesOf, specOf } from '../support/generator/sample-resource.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const folders = ['app', 'docs', 'handlers', 'infra', 'packages', 'prisma', 'scripts', 'services', 'spec']
@@ -211,7 +212,7 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   await passes('test/notes/more.test.ts', /^1\.\.5$/m)
 
   // The commands of the page. They take a minute.
-  if (process.env.FAULTS === 'long') {
+  if (isLongForm) {
     await node('scripts/constraints/main.ts')
     const sorts = ['notes/list title', 'notes/list updated_at', 'note_comments/list updated_at']
     for (const sort of sorts) t.match(page, `'${sort}'`)

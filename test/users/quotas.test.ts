@@ -17,10 +17,11 @@ import { startServer, type Person } from '../support/server/server.ts'
 import { openConnection, upload, uploadForm, uploadHead } from '../support/storage/storage.ts'
 import { encodeMetadata } from '../support/http/tus.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
 const functions = resolve(import.meta.dirname, '../../prisma/sql/functions')
 /** How many requests are sent at once. */
-const attempts = process.env.FAULTS === 'long' ? 400 : 20
+const attempts = isLongForm ? 400 : 20
 const maxItems = 5
 /** The quotas that are not `maxItems`. */
 const otherMaximums: Record<string, number> = { document_bytes: 50, storage_bytes: 500_000 }
