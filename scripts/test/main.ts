@@ -1,5 +1,6 @@
-// `npm test` runs all tests; `npm test -- test/projects packages/mock` those of a folder or file.
-// The last line counts the passed and failed tests.
+// `npm test` runs the tests that a change since their last pass can break, in a fresh clone all;
+// `npm test -- test/projects packages/mock` those of a folder or file. The last line counts the passed and
+// failed tests.
 import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,14 +8,19 @@ import { availableParallelism } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { Pool } from './pool.ts'
+import { Pool, type FileResult } from './pool.ts'
+import { Cache } from './cache.ts'
 import { closingLine, Report } from './report.ts'
 import { startTestServices, type TestServices } from './services.ts'
-import { longestFirst, printTimes, saveTimes } from './times.ts'
+import { printTimes, Times } from './times.ts'
+import { usedCpu } from './used-cpu.ts'
+import { Yardstick } from './yardstick.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 const usage = `Usage: npm test -- [options] [file or folder ...]
+  --all              runs all tests, those too that passed with the same files
   --times            prints the time and CPU of each file, slowest first
+  --write-times      runs all tests, and writes their times to test/times.json
   --jobs=N           files at a time (default: one more than there are cores)
   --timeout=SECONDS  time limit of one file (default: 600)`
 
@@ -22,6 +28,7 @@ answerHelp(import.meta, usage)
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const ci = /^(1|true)$/i.test(process.env['CI'] ?? '')
+const isLongForm = process.env['FAULTS'] === 'long'
 const report = new Report({ print: (line) => console.log(line), skippedFails: ci })
 
 /** The signal that interrupted the run. */
@@ -54,34 +61,74 @@ async function runTests(args: string[]): Promise<string | null> {
   const { values: options, positionals } = parseArgs({
     args,
     allowPositionals: true,
-    options: { times: { type: 'boolean' }, jobs: { type: 'string' }, timeout: { type: 'string' } },
+    options: {
+      all: { type: 'boolean' },
+      times: { type: 'boolean' },
+      'write-times': { type: 'boolean' },
+      jobs: { type: 'string' },
+      timeout: { type: 'string' },
+    },
   })
   const jobs = Number(options.jobs ?? availableParallelism() + 1)
   const seconds = Number(options.timeout ?? 600)
   if (!(jobs >= 1) || !(seconds >= 1)) return usage
   const missing = positionals.find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) return `Test file not found: ${missing}.`
-  const files =
-    positionals.length > 0 ? positionals.flatMap(testFiles) : ['test', 'packages'].flatMap(testFiles)
-  if (files.length === 0) return 'No test files found.'
+  const found = (positionals.length > 0 ? positionals : ['test', 'packages']).flatMap(testFiles)
+  if (found.length === 0) return 'No test files found.'
+  const cache = new Cache(root)
+  const all = positionals.length > 0 || options.all || options['write-times'] || ci
+  const files = all ? found : found.filter((file) => !cache.isUnchanged(file))
+  if (files.length < found.length)
+    console.log(
+      `${found.length - files.length} of ${found.length} files passed with all that they depend on as it is: ` +
+        'npm test -- --all runs them, too.',
+    )
+  if (files.length === 0) return null
+  const whole = positionals.length === 0 && files.length === found.length
 
+  const yardstick = new Yardstick()
+  const times = new Times(root)
+  let results: FileResult[] = []
   const services = await startTestServices()
   try {
     await buildTap()
     if (interrupted === undefined) {
       const pool = new Pool({ root, jobs, timeout: seconds * 1000, env: environment(services), report })
       stop = () => pool.stop()
-      const times = await pool.run(longestFirst(root, files))
-      saveTimes(root, times)
-      if (options.times) printTimes(times)
+      const wallOf = (file: string): number => cache.wallOf(file) ?? times.wallOf(file) ?? Infinity
+      // The longest first, so that no core is idle at the end.
+      results = await pool.run(files.toSorted((a, b) => wallOf(b) - wallOf(a) || a.localeCompare(b)))
+      if (!isLongForm) cache.save(results, report.passed)
+      if (options.times) printTimes(results)
     }
   } finally {
     const left = await services.stop()
     if (interrupted === undefined)
       for (const { pid, command } of left) report.fail(`the tests left process ${pid} behind: ${command}`)
   }
+  const yardstickMs = yardstick.stop()
   if (interrupted !== undefined) return `The run was interrupted by ${interrupted}.`
+  // The CPU of ended children is known on Linux only.
+  if (process.platform === 'linux') {
+    const files = results.reduce((total, { cpu }) => total + cpu, 0)
+    const services = usedCpu() - files
+    console.log(
+      `CPU seconds: ${inSeconds(files + services)}, of which the services and the runner ${inSeconds(services)}; ` +
+        `by the clock ${inSeconds(performance.now())}.`,
+    )
+    const used = { results, services, yardstick: yardstickMs }
+    if (options['write-times']) times.write(used)
+    else if (whole && !isLongForm) {
+      const excess = times.excess(used)
+      if (excess !== null) report.fail('the CPU of the whole run', excess)
+    }
+  }
   return report.counts.passed + report.counts.failed === 0 ? 'No test ran.' : null
+}
+
+function inSeconds(milliseconds: number): string {
+  return (milliseconds / 1000).toFixed(0)
 }
 
 function testFiles(path: string): string[] {
@@ -97,7 +144,16 @@ function testFiles(path: string): string[] {
 function environment(services: TestServices): NodeJS.ProcessEnv {
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env
   const cache = join(root, 'node_modules', '.cache', 'compiled')
-  return { NODE_COMPILE_CACHE: cache, ...inherited, ...services.env }
+  const options = [
+    process.env['NODE_OPTIONS'],
+    `--require="${join(import.meta.dirname, 'handlers-run.cjs')}"`,
+  ]
+  return {
+    NODE_COMPILE_CACHE: cache,
+    ...inherited,
+    ...services.env,
+    NODE_OPTIONS: options.filter(Boolean).join(' '),
+  }
 }
 
 /**

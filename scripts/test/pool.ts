@@ -22,6 +22,8 @@ export interface FileResult {
   wall: number
   /** Milliseconds of CPU, of the worker and the processes that the file started and that have ended. */
   cpu: number
+  /** The modules of handlers/ that served a request of the file, by name. */
+  handlers: string[]
   /** Whether the process can run another file: nothing failed or is left open, and its memory is small. */
   reusable: boolean
 }

@@ -32,6 +32,9 @@ const printedDiagnostics = [
 /** Counts and prints the results of any number of processes. */
 export class Report {
   readonly counts: Counts = { passed: 0, failed: 0, skipped: 0 }
+  /** The files of which nothing failed or was skipped. */
+  readonly passed = new Set<string>()
+  #failed = new Set<string>()
   #options: ReportOptions
 
   constructor(options: ReportOptions) {
@@ -41,10 +44,9 @@ export class Report {
   /** Reads the output of one process, in which each test file is a subtest. */
   async read(tap: NodeJS.ReadableStream): Promise<void> {
     /** Of the file that is being read. */
-    let counts = { passed: 0, failed: 0 }
+    let counts: Counts = { passed: 0, failed: 0, skipped: 0 }
     const count = (result: Result, name: string): void => {
-      const outcome = this.#count(result, name)
-      if (outcome !== 'skipped') counts[outcome] += 1
+      counts[this.#count(result, name)] += 1
     }
 
     const parser = new Parser()
@@ -54,11 +56,13 @@ export class Report {
       if (file.skip !== false) count(file, file.name)
       // A file can also fail as a whole: by a crash, a time-out or an exit code.
       else if (!file.ok && counts.failed === 0) this.fail(file.name, diagnosticsOf(file))
-      else if (file.ok)
+      else if (file.ok) {
+        if (counts.skipped === 0) this.passed.add(file.name)
         this.#options.print(
           `ok      ${file.name} (${counts.passed} passed, ${Math.round(file.time ?? 0)} ms)`,
         )
-      counts = { passed: 0, failed: 0 }
+      }
+      counts = { passed: 0, failed: 0, skipped: 0 }
     })
     parser.on('result', (result: Result) => {
       if (!files.has(result)) count(result, result.fullname)
@@ -72,10 +76,15 @@ export class Report {
     await complete
   }
 
+  /** @param name begins with the path of the test file, if it is a failure of one. */
   fail(name: string, diagnostics = ''): void {
     this.counts.failed += 1
     this.#options.print(`not ok  ${name}`)
     if (diagnostics !== '') this.#options.print(diagnostics)
+    const file = /^\S+\.test\.ts/.exec(name)?.[0]
+    if (file === undefined || this.#failed.has(file)) return
+    this.#failed.add(file)
+    this.#options.print(`        The file alone: npm test -- ${file}`)
   }
 
   #count(result: Result, name: string): keyof Counts {

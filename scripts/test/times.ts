@@ -1,66 +1,84 @@
-// The time and CPU of each test file: printed by `npm test -- --times`, and kept for the order of the next
-// run.
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+// The time and CPU of the test files: printed by `npm test -- --times`, and held in a whole run by
+// test/times.json, which has the CPU seconds and the seconds by the clock of each file, by folder.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { FileResult } from './pool.ts'
 
-/** Milliseconds by the clock of each file's last run. */
-type Times = Record<string, number>
+/** CPU seconds and seconds by the clock. */
+type Seconds = [cpu: number, wall: number]
 
-/** The longest files, which run first when there are no times yet, such as in a fresh clone. */
-const longest = [
-  'contract/coverage',
-  'app/abuse',
-  'storage/resumable-uploads',
-  'scripts/dev',
-  'faults/ingestion',
-  'storage/download',
-  'payments/model',
-  'contract/order',
-  'faults/streams',
-  'payments/checkout-page',
-  'ai/hostile-documents',
-  'docs/reference',
-  'payments/stripe-faults',
-  'contract/self-test',
-  'contract/constraints',
-  'app/deprecation',
-  'faults/postgres',
-  'storage/avatar',
-  'storage/upload',
-  'faults/deliveries',
-  'scripts/test-runner',
-  'events/stream',
-  'scripts/admin',
-  'contract/unavailable',
-  'contract/samples',
-  'scripts/contract',
-  'ai/providers',
-  'faults/kill',
-  'faults/transfers',
-  'faults/chats',
-  'webhooks/endpoints',
-].map((name) => `test/${name}.test.ts`)
-
-/** The files with the longest first, so that no core is idle at the end. */
-export function longestFirst(root: string, files: string[]): string[] {
-  const times = readTimes(root)
-  // New files come first, because they may be long.
-  const unknown = Object.keys(times).length === 0 ? 0 : Number.MAX_SAFE_INTEGER
-  const timeOf = (file: string): number => {
-    const place = longest.indexOf(file)
-    return times[file] ?? (place === -1 ? unknown : Number.MAX_SAFE_INTEGER - place)
-  }
-  return files.toSorted((a, b) => timeOf(b) - timeOf(a) || a.localeCompare(b))
+interface Budget {
+  /** CPU milliseconds of the yardstick while these times were measured. */
+  yardstick: number
+  /** CPU seconds of PostgreSQL, the other services and the runner. */
+  services: number
+  /** By folder and by the file's name without its ending. */
+  folders: Record<string, Record<string, Seconds>>
 }
 
-export function saveTimes(root: string, results: FileResult[]): void {
-  const times = {
-    ...readTimes(root),
-    ...Object.fromEntries(results.map(({ file, wall }) => [file, Math.round(wall)])),
+interface UsedCpu {
+  results: FileResult[]
+  /** CPU milliseconds of all but the test files. */
+  services: number
+  /** CPU milliseconds of the yardstick during the run. */
+  yardstick: number
+}
+
+/** A whole run fails above this multiple of the budget. */
+const tolerance = 1.15
+const ending = '.test.ts'
+
+export class Times {
+  #path: string
+  #budget: Budget
+
+  constructor(root: string) {
+    this.#path = join(root, 'test', 'times.json')
+    this.#budget = JSON.parse(readFileSync(this.#path, 'utf8')) as Budget
   }
-  mkdirSync(dirname(timesFile(root)), { recursive: true })
-  writeFileSync(timesFile(root), JSON.stringify(times, null, 2) + '\n')
+
+  /** Milliseconds by the clock. */
+  wallOf(file: string): number | undefined {
+    const seconds = this.#secondsOf(file)
+    return seconds && seconds[1] * 1000
+  }
+
+  /** @returns what a whole run took above its budget, with the files that grew; null if it is within. */
+  excess({ results, services, yardstick }: UsedCpu): string | null {
+    const speed = this.#budget.yardstick / yardstick
+    const used = (cpu: number): number => (cpu * speed) / 1000
+    const total = used(sum(results.map(({ cpu }) => cpu)) + services)
+    const files = Object.values(this.#budget.folders).flatMap((folder) => Object.values(folder))
+    const allowed = this.#budget.services + sum(files.map(([cpu]) => cpu))
+    if (total <= tolerance * allowed) return null
+    const grown = results
+      .map(({ file, cpu }) => ({ file, now: used(cpu), budget: this.#secondsOf(file)?.[0] ?? 0 }))
+      .filter(({ now, budget }) => now > tolerance * budget && now > budget + 0.5)
+      .sort((a, b) => b.now - b.budget - (a.now - a.budget))
+    return [
+      `It took ${total.toFixed(0)} CPU seconds of the machine of test/times.json, which allows ` +
+        `${allowed.toFixed(0)} and 15 % more. What grew:`,
+      ...grown.map(({ file, now, budget }) => `${budget.toFixed(1)} -> ${now.toFixed(1)}  ${file}`),
+      `${this.#budget.services.toFixed(1)} -> ${used(services).toFixed(1)}  the services and the runner`,
+    ].join('\n')
+  }
+
+  /** Writes the times of this run as the budget. */
+  write({ results, services, yardstick }: UsedCpu): void {
+    const round = (milliseconds: number): number => Math.round(milliseconds / 100) / 10
+    const folders: Budget['folders'] = {}
+    for (const { file, cpu, wall } of results.toSorted((a, b) => a.file.localeCompare(b.file)))
+      (folders[dirname(file)] ??= {})[basename(file, ending)] = [round(cpu), round(wall)]
+    const budget: Budget = { yardstick, services: round(services), folders }
+    writeFileSync(
+      this.#path,
+      JSON.stringify(budget, null, 2).replace(/\[\s+([\d.]+),\s+([\d.]+)\s+\]/g, '[$1, $2]') + '\n',
+    )
+  }
+
+  #secondsOf(file: string): Seconds | undefined {
+    return this.#budget.folders[dirname(file)]?.[basename(file, ending)]
+  }
 }
 
 export function printTimes(results: FileResult[]): void {
@@ -68,18 +86,16 @@ export function printTimes(results: FileResult[]): void {
   console.log('    time     CPU  in seconds')
   for (const { file, wall, cpu } of results.toSorted((a, b) => b.wall - a.wall))
     console.log(`${cell(wall)}${cell(cpu)}  ${file}`)
-  const sum = (of: 'wall' | 'cpu'): number => results.reduce((total, result) => total + result[of], 0)
-  console.log(`${cell(sum('wall'))}${cell(sum('cpu'))}  all files`)
+  const folders = Map.groupBy(results, ({ file }) => dirname(file))
+  for (const [folder, files] of folders)
+    console.log(
+      `${cell(sum(files.map(({ wall }) => wall)))}${cell(sum(files.map(({ cpu }) => cpu)))}  ${folder}/`,
+    )
+  console.log(
+    `${cell(sum(results.map(({ wall }) => wall)))}${cell(sum(results.map(({ cpu }) => cpu)))}  all files`,
+  )
 }
 
-function timesFile(root: string): string {
-  return join(root, 'node_modules', '.cache', 'test-times.json')
-}
-
-function readTimes(root: string): Times {
-  try {
-    return JSON.parse(readFileSync(timesFile(root), 'utf8')) as Times
-  } catch {
-    return {}
-  }
+function sum(numbers: number[]): number {
+  return numbers.reduce((total, each) => total + each, 0)
 }

@@ -1,12 +1,15 @@
 // A process that runs test files one after another, each as a subtest of tap's root test. The modules of the
 // server are loaded and compiled once for all of them. The pool sends the paths of the files; stdout is TAP.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Base } from 'tap'
 import { nextFile } from './hooks.ts'
 import { setFileTest } from './current-file.ts'
 import type { FileResult, FileToRun } from './pool.ts'
+import { usedCpu } from './used-cpu.ts'
 
 // After the hooks, which static imports would come before.
 const { default: tap } = await import('tap')
@@ -17,6 +20,7 @@ const closedAtTheEnd = ['TCPServerWrap', 'PipeServerWrap', 'ProcessWrap', 'FSEve
 const MEMORY_LIMIT_BYTES = 1024 ** 3
 
 let failed = false
+let started = 0
 
 for (const event of ['uncaughtException', 'unhandledRejection'] as const)
   process.on(event, (error: unknown) => runningTest().hookDomain.onerror(error as Error, event))
@@ -39,6 +43,8 @@ async function runFile({ file, path, timeout, closing }: FileToRun): Promise<Fil
   const openAtStart = openResources()
   const url = pathToFileURL(path).href
   nextFile(url)
+  const ran = join(tmpdir(), `handlers-of-${process.pid}-${++started}`)
+  process.env['TEST_HANDLERS'] = ran
   const results = await tap.test(file, { timeout }, async (t) => {
     setFileTest(t)
     await import(url)
@@ -49,7 +55,8 @@ async function runFile({ file, path, timeout, closing }: FileToRun): Promise<Fil
   if (left.length > 0) tap.fail(`${file} leaves open: ${left.join(', ')}`)
   failed = results?.ok !== true || left.length > 0
   const reusable = !failed && process.memoryUsage.rss() < MEMORY_LIMIT_BYTES
-  return { file, wall: performance.now() - start, cpu: usedCpu() - cpuStart, reusable }
+  const handlers = existsSync(ran) ? [...new Set(readFileSync(ran, 'utf8').trim().split('\n'))] : []
+  return { file, wall: performance.now() - start, cpu: usedCpu() - cpuStart, handlers, reusable }
 }
 
 /** The innermost test that is running; between two files, tap's root test. */
@@ -79,18 +86,4 @@ function openResources(): Map<string, number> {
   const counts = new Map<string, number>()
   for (const type of process.getActiveResourcesInfo()) counts.set(type, (counts.get(type) ?? 0) + 1)
   return counts
-}
-
-/** CPU milliseconds of this process and, on Linux, of its ended children. */
-function usedCpu(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000 + childrenCpu()
-}
-
-/** From the fields `cutime` and `cstime` of proc_pid_stat(5), in ticks of 10 ms. */
-function childrenCpu(): number {
-  if (process.platform !== 'linux') return 0
-  const text = readFileSync('/proc/self/stat', 'utf8')
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[13]) + Number(fields[14])) * 10
 }

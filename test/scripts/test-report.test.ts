@@ -1,7 +1,8 @@
 // The test runner's report of tap's output: the counts, the names and the closing line.
-import { Readable } from 'node:stream'
+import { PassThrough, Readable } from 'node:stream'
 import t from 'tap'
 import { closingLine, Report } from '../../scripts/test/report.ts'
+import { waitUntil } from '../support/server/wait.ts'
 
 async function report(tap: string, skippedFails = false) {
   const lines: string[] = []
@@ -84,7 +85,24 @@ not ok 1 - test/thrown.test.ts
     'cause:',
     'message: canceling statement due to statement timeout',
     'code: "57014"',
+    'The file alone: npm test -- test/thrown.test.ts',
   ])
+})
+
+t.test('the first failure of a file says at once how to run the file alone', async (t) => {
+  const lines: string[] = []
+  const report = new Report({ print: (line) => lines.push(line), skippedFails: false })
+  const tap = new PassThrough()
+  const read = report.read(tap)
+  const end = MIXED.indexOf('    not ok 1 - adds')
+  tap.write(MIXED.slice(0, end))
+  await waitUntil(() => lines.length > 0, 'the failure')
+  t.match(lines[0], 'not ok  test/a.test.ts > adds > wrong')
+  t.equal(lines.at(-1), '        The file alone: npm test -- test/a.test.ts')
+  tap.end(MIXED.slice(end))
+  await read
+  t.equal(lines.filter((line) => line.includes('alone')).length, 1)
+  t.strictSame([...report.passed], ['test/b.test.ts'])
 })
 
 t.test('empty output counts no passed test', async (t) => {

@@ -32,8 +32,8 @@ const settings = {
 
 /** The variables that a server of a test inherits from this process. Settings are not among them. */
 export function inheritedEnvironment(): NodeJS.ProcessEnv {
-  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE } = process.env
-  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE }
+  const { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, NODE_OPTIONS, TEST_HANDLERS } = process.env
+  return { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, NODE_OPTIONS, TEST_HANDLERS }
 }
 
 /** A folder for the files of each database: a store belongs to one. The test runner deletes it. */
