@@ -58,10 +58,13 @@ const itemOf = (name: string): string => `${name}Item`
 function expandPaths(root: Json, file: string): Origin[] {
   const origins: Origin[] = []
   const paths: Json = {}
+  const parsed = new Map<string, Json>()
   for (const [path, item] of Object.entries<Json>(root.paths ?? {})) {
     paths[path] = item
     const [target, name] = /^([^#]+)#\/paths\/(\w+)$/.exec(item?.$ref ?? '')?.slice(1) ?? []
-    const crud = target === undefined ? undefined : crudIn(resolve(dirname(file), target), name)
+    if (target === undefined) continue
+    if (!parsed.has(target)) parsed.set(target, parsedWithCrud(resolve(dirname(file), target)))
+    const crud: Declared | undefined = parsed.get(target)?.paths?.[name]?.['x-crud']
     if (!isComplete(crud)) continue
     const { schema, scopes } = crud
     const itemPath = `${path}/{${idParameter(crud)}}`
@@ -91,9 +94,10 @@ function expandPaths(root: Json, file: string): Origin[] {
   return origins
 }
 
-function crudIn(file: string, name: string): Declared | undefined {
+/** undefined for a file without x-crud. */
+function parsedWithCrud(file: string): Json {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  return text.includes('x-crud:') ? parse(text)?.paths?.[name]?.['x-crud'] : undefined
+  return text.includes('x-crud:') ? parse(text) : undefined
 }
 
 function expandResources(file: Json): Origin[] {

@@ -29,29 +29,39 @@ export function callingModules(folder: string): Source[] {
 /** @returns a message with its place for each unused file of the project in `folder`. */
 export function unusedFiles(folder: string, modules = callingModules(folder)): string[] {
   const files = sqlFiles(folder).filter((file) => !file.startsWith(`${functionsFolder}/`))
-  const texts = new Map(
-    [...files, ...resourceFiles(folder)].map((file) => [file, readFileSync(join(folder, file), 'utf8')]),
-  )
+  const used = new Set([
+    ...[...files, ...resourceFiles(folder)].flatMap((file) =>
+      includedIn(readFileSync(join(folder, file), 'utf8'), partsOf(file).domain),
+    ),
+    ...modules.flatMap(({ text }) => calledIn(text)),
+  ])
   return files
-    .filter((file) => !isIncluded(file, texts) && !isCalled(file, modules))
+    .filter((file) => {
+      const { domain, name } = partsOf(file)
+      return !used.has(`${domain}/${name}`) && !used.has(`${domain}.${camelCase(name)}`)
+    })
     .map((file) => placed(folder, file, 0, 'nothing uses this file: call its function, or delete it'))
 }
 
-function isIncluded(file: string, texts: Map<string, string>): boolean {
-  const { domain, name } = partsOf(file)
-  const include = new RegExp(`\\{(?:[:=]|[a-z]\\w*\\.)?(${domain}/)?${name}[\\s}]`)
-  return [...texts].some(([other, text]) => {
-    const [found, prefix] = include.exec(text) ?? []
-    return found !== undefined && (prefix !== undefined || partsOf(other).domain === domain)
-  })
+/** The fragments that a statement of the domain includes, such as `projects/columns`. */
+function includedIn(text: string, domain: string): string[] {
+  const includes = text.matchAll(/\{(?:[:=]|[a-z]\w*\.)?(?:([\w-]+)\/)?([\w-]+)[\s}]/g)
+  return [...includes].map(([, of = domain, name]) => `${of}/${name}`)
 }
 
-/** Every module imports the functions as `sql`. The default handlers call those with these names. */
-function isCalled(file: string, modules: Source[]): boolean {
-  const { domain, name } = partsOf(file)
-  const isOfResource = ['list', 'find', 'lock', 'insert', 'update', 'remove'].includes(name)
-  const call = isOfResource ? /\bresourceHandlers\(/ : new RegExp(`\\bsql\\.${camelCase(name)}\\b`)
-  return modules.some(({ text }) => text.includes(`generated/sql/${domain}.ts`) && call.test(text))
+/**
+ * The functions of statements that a module calls, such as `projects.findMember`. Every module imports them
+ * as `sql`. The default handlers of resources call those with these names.
+ */
+function calledIn(text: string): string[] {
+  const domains = [...text.matchAll(/generated\/sql\/([\w-]+)\.ts/g)].map(([, domain]) => domain)
+  if (domains.length === 0) return []
+  const ofResource = ['list', 'find', 'lock', 'insert', 'update', 'remove']
+  const names = [...text.matchAll(/\bsql\.(\w+)/g)]
+    .map(([, name]) => name)
+    .filter((name) => !ofResource.includes(name))
+    .concat(/\bresourceHandlers\(/.test(text) ? ofResource : [])
+  return domains.flatMap((domain) => names.map((name) => `${domain}.${name}`))
 }
 
 function partsOf(file: string): { domain: string; name: string } {
