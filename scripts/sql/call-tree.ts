@@ -13,7 +13,14 @@ export interface Call {
 }
 
 /** @returns null if no handler has the name. */
-export function callTree(root: string, operation: string): Call | null {
+export function callTree(root: string, operation: string, program = programOf(root)): Call | null {
+  const handler = handlerOf(root, program, operation)
+  return handler === undefined
+    ? callTreeOfResource(root, program, operation)
+    : new Walk(root, program).call(operation, handler)
+}
+
+function programOf(root: string): ts.Program {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const files = ['handlers', 'services'].flatMap((folder) =>
@@ -21,11 +28,7 @@ export function callTree(root: string, operation: string): Call | null {
       .filter((name) => name.endsWith('.ts'))
       .map((name) => join(root, folder, name)),
   )
-  const program = ts.createProgram(files, options)
-  const handler = handlerOf(root, program, operation)
-  return handler === undefined
-    ? callTreeOfResource(root, program, operation)
-    : new Walk(root, program).call(operation, handler)
+  return ts.createProgram(files, options)
 }
 
 /** The handler of the operation in handlers/; undefined for one that x-crud makes. */

@@ -4,6 +4,9 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import ts from 'typescript'
+import { compilerProblems } from '../../scripts/check/types.ts'
+import { callTree } from '../../scripts/sql/call-tree.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { modelOf, samplesOf, specOf } from '../support/generator/sample-resource.ts'
 import { isLongForm } from '../support/long-form.ts'
@@ -39,6 +42,8 @@ t.test('the page adds a resource in fewer than 100 lines', async (t) => {
   t.ok(firstHalf.length >= 7)
 })
 
+const lastPart = 'samples'
+
 t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   const folder = t.testdir()
   for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true })
@@ -52,7 +57,9 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     })
     return stdout
   }
+  const changed = new Set<string>()
   const write = (name: string, text: string): void => {
+    changed.add(join(folder, name))
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)
   }
@@ -63,6 +70,53 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
       text = text.replace(from, () => to)
     }
     write(name, text)
+  }
+
+  // The databases of its tests are copies of one that has the new tables.
+  const { url } = await createTestDatabase(t)
+  const template = new URL(url).pathname.slice(1)
+  edit('test/support/database/database.ts', [/'platform_template'/, `'${template}'`])
+  const migrate = async (): Promise<void> => {
+    const env = { ...process.env, DATABASE_URL: url }
+    await promisify(execFile)(process.execPath, ['scripts/migrate/main.ts'], { cwd: folder, env })
+  }
+  const passes = async (file: string, plan = /^1\.\.\d+$/m): Promise<void> => {
+    const said = await node(file).catch((error: { stdout: string }) => error.stdout)
+    t.match(said, plan, file)
+    t.notMatch(said, /^ *not ok/m)
+  }
+  const program = (...include: string[]): ts.Program => {
+    const { config } = ts.readConfigFile(join(folder, 'tsconfig.json'), ts.sys.readFile)
+    const { fileNames, options } = ts.parseJsonConfigFileContent({ ...config, include }, ts.sys, folder)
+    return ts.createProgram(fileNames, options)
+  }
+
+  interface Built {
+    /** The text of the migration. */
+    migration: string
+    /** What the generator printed. */
+    generated: string
+  }
+  /** The files with tests of the parts that are not built yet, and how many tests they have. */
+  const tests = new Map<string, number>()
+  const checks: Array<(built: Built) => Promise<void>> = []
+  /** Migrates, generates and runs the tests: after each part in the long form, and otherwise once. */
+  const build = async (part: string): Promise<void> => {
+    if (!isLongForm && part !== lastPart) return
+    t.match(await node('scripts/migrate/main.ts', '--create', part), /^Wrote /)
+    const [migration] = readdirSync(join(folder, 'prisma/migrations')).filter((name) => name.endsWith(part))
+    const stubs = part === lastPart ? ['--stubs'] : []
+    const built = {
+      migration: readFileSync(join(folder, 'prisma/migrations', migration, 'migration.sql'), 'utf8'),
+      generated: await node('scripts/generate/main.ts', ...stubs),
+    }
+    await migrate()
+    for (const check of checks.splice(0)) await check(built)
+    // In one process, which loads the server once.
+    write('test/notes/all.ts', [...tests.keys()].map((name) => `import '../${name}.ts'\n`).join(''))
+    const count = [...tests.values()].reduce((sum, each) => sum + each)
+    await passes('test/notes/all.ts', new RegExp(`^1\\.\\.${count}$`, 'm'))
+    tests.clear()
   }
 
   write('spec/notes.yaml', block('# spec/notes.yaml'))
@@ -88,51 +142,34 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   )
   edit('test/events/emitted.test.ts', [/^ {2}updateProfile:/m, `${block('createNote:')}  updateProfile:`])
   write('test/notes/notes.test.ts', notesTest)
-  await node('scripts/migrate/main.ts', '--create', 'notes')
-  t.match(await node('scripts/generate/main.ts'), /wrote .*sql\/notes\.ts/)
-  t.strictSame(readdirSync(join(folder, 'generated/resources/notes')).sort(), [
-    'columns.sql',
-    'find.sql',
-    'insert.sql',
-    'list.sql',
-    'lock.sql',
-    'remove.sql',
-    'update.sql',
-  ])
-  const document = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
-  t.strictSame(Object.keys(document.paths['/projects/{id}/notes/{note_id}']).sort(), [
-    'delete',
-    'get',
-    'parameters',
-    'patch',
-    'put',
-  ])
-  t.notMatch(JSON.stringify(document), /x-crud/)
-  const { schemas } = document.components
-  t.strictSame(schemas.NoteCreate.required, ['title'])
-  t.equal(schemas.NoteUpdate.properties.pinned.default, undefined, 'an update has no defaults')
-  t.ok(document.webhooks['note.deleted'])
-  // The databases of its tests are copies of one that has the new table.
-  const { url } = await createTestDatabase(t)
-  const migrate = async (): Promise<void> => {
-    const env = { ...process.env, DATABASE_URL: url }
-    await promisify(execFile)(process.execPath, ['scripts/migrate/main.ts'], { cwd: folder, env })
-  }
-  await migrate()
-  const template = new URL(url).pathname.slice(1)
-  edit('test/support/database/database.ts', [/'platform_template'/, `'${template}'`])
-  const passes = async (file: string, plan = /^1\.\.\d+$/m): Promise<void> => {
-    const said = await node(file).catch((error: { stdout: string }) => error.stdout)
-    t.match(said, plan, file)
-    t.notMatch(said, /^ *not ok/m)
-  }
-  await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
   write('test/notes/console.test.ts', consoleTest)
-  await passes('test/notes/console.test.ts')
-  const sqlOf = async (operation: string): Promise<string> => await node('scripts/sql/main.ts', operation)
-  t.match(await sqlOf('createNote'), 'generated/resources/notes/insert.sql')
-  t.match(await sqlOf('listNotes'), 'generated/resources/notes/list.sql')
-  t.notMatch(await sqlOf('getNote'), 'generated/resources/notes/remove.sql')
+  tests.set('notes/notes.test', 2).set('notes/console.test', 1)
+  checks.push(async ({ generated }) => {
+    t.match(generated, /wrote .*sql\/notes\.ts/)
+    t.strictSame(readdirSync(join(folder, 'generated/resources/notes')).sort(), [
+      'columns.sql',
+      'find.sql',
+      'insert.sql',
+      'list.sql',
+      'lock.sql',
+      'remove.sql',
+      'update.sql',
+    ])
+    const document = JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8'))
+    t.strictSame(Object.keys(document.paths['/projects/{id}/notes/{note_id}']).sort(), [
+      'delete',
+      'get',
+      'parameters',
+      'patch',
+      'put',
+    ])
+    t.notMatch(JSON.stringify(document), /x-crud/)
+    const { schemas } = document.components
+    t.strictSame(schemas.NoteCreate.required, ['title'])
+    t.equal(schemas.NoteUpdate.properties.pinned.default, undefined, 'an update has no defaults')
+    t.ok(document.webhooks['note.deleted'])
+  })
+  await build('notes')
 
   // The second half.
   const more = (start: string): string => block(start, secondHalf)
@@ -182,14 +219,6 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     [/^ {2}rotateApiKey: 'getApiKey'/m, `${more("publishNote: 'get")}  rotateApiKey: 'getApiKey'`],
   )
   write('test/notes/more.test.ts', moreTest)
-  t.match(await node('scripts/migrate/main.ts', '--create', 'note_comments'), /^Wrote /)
-  const [migration] = readdirSync(join(folder, 'prisma/migrations')).filter((name) =>
-    name.endsWith('note_comments'),
-  )
-  t.match(
-    readFileSync(join(folder, 'prisma/migrations', migration, 'migration.sql'), 'utf8'),
-    `CHECK ("status" IN ('draft', 'published'))`,
-  )
   write('handlers/notes.ts', more('// handlers/notes.ts'))
   edit(
     'handlers/notes.ts',
@@ -199,17 +228,27 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
       `  ...resourceHandlers('Note', sql),\n${more('...resource')}`,
     ],
   )
-  await node('scripts/generate/main.ts')
-  edit('tsconfig.json', [
-    /"include": .*/,
-    '"include": ["app", "handlers", "services", "infra", "generated", "test/events", "test/notes"],',
-  ])
-  const tsc = join(root, 'node_modules/typescript/bin/tsc')
-  t.equal(await node(tsc, '-p', '.').catch(({ stdout }: { stdout: string }) => stdout), '')
-  t.match(await sqlOf('createNoteComment'), 'generated/resources/note_comments/insert.sql')
-  await migrate()
-  await passes('test/notes/notes.test.ts', /^1\.\.2$/m)
-  await passes('test/notes/more.test.ts', /^1\.\.5$/m)
+  tests.set('notes/more.test', 5)
+  if (isLongForm) tests.set('notes/notes.test', 2)
+  checks.push(async ({ migration }) => {
+    t.match(migration, `CHECK ("status" IN ('draft', 'published'))`)
+    const compiled = program('app', 'handlers', 'services', 'infra', 'generated', 'test/events', 'test/notes')
+    // The other files do not depend on the page, except through the table of handlers.
+    const dependent = [...changed, join(folder, 'generated/routes.ts')].filter((name) => name.endsWith('.ts'))
+    const found = isLongForm
+      ? ts.getPreEmitDiagnostics(compiled)
+      : dependent
+          .map((name) => compiled.getSourceFile(name))
+          .filter((file) => file !== undefined)
+          .flatMap((file) => ts.getPreEmitDiagnostics(compiled, file))
+    t.strictSame(compilerProblems(folder, found), [])
+    const sqlOf = (operation: string): string => JSON.stringify(callTree(folder, operation, compiled))
+    t.match(sqlOf('createNote'), 'generated/resources/notes/insert.sql')
+    t.match(sqlOf('listNotes'), 'generated/resources/notes/list.sql')
+    t.notMatch(sqlOf('getNote'), 'generated/resources/notes/remove.sql')
+    t.match(sqlOf('createNoteComment'), 'generated/resources/note_comments/insert.sql')
+  })
+  await build('note_comments')
 
   // The commands of the page. They take a minute.
   if (isLongForm) {
@@ -244,11 +283,17 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     [/^model User \{\n/m, 'model User {\n  samples Sample[]\n'],
     [/$/, modelOf(samples)],
   )
-  await node('scripts/migrate/main.ts', '--create', 'samples')
-  const stubs = await node('scripts/generate/main.ts', '--stubs')
-  t.match(stubs, 'handlers/notes.ts: wrote the default handlers of Sample')
-  await migrate()
-  await passes('test/support/generator/sample-resource-test.ts', /^1\.\.3$/m)
+  // No test sends a request to each operation of it.
+  edit('test/support/operations/operation-fixtures.ts', [
+    /^export const fixtures: .* = \{\n/m,
+    'export const fixtures: Record<OperationId, Fixture> = {\n' +
+      '  ...({} as Record<Extract<OperationId, `${string}Sample` | `${string}Samples`>, Fixture>),\n',
+  ])
+  tests.set('support/generator/sample-resource-test', 3)
+  checks.push(async ({ generated }) => {
+    t.match(generated, 'handlers/notes.ts: wrote the default handlers of Sample')
+  })
+  await build(lastPart)
 })
 
 const notesTest = `import t from 'tap'
