@@ -111,8 +111,9 @@ function numberOf(name: string, text: string | undefined, minimum: number): numb
   return number
 }
 
-async function main(): Promise<number> {
-  const options = parseOptions(process.argv.slice(2))
+/** @returns the exit code. @throws UsageError and others, see `isKnown`. */
+export async function main(args: string[]): Promise<number> {
+  const options = parseOptions(args)
   if (options.help) {
     console.log(usage)
     return 0
@@ -129,6 +130,9 @@ async function main(): Promise<number> {
   if (key === null && operations.some(({ scopes }) => scopes !== null))
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
+  const runs = numberOf('runs', options.runs, 1)
+  const time = numberOf('time', options.time, 1) * 1000
+  const selected = operationFilter(options, operations, serverPath(document.servers))
   const progress = createProgress(process.stderr)
   const interrupted = new AbortController()
   // The second signal ends the process.
@@ -140,10 +144,10 @@ async function main(): Promise<number> {
     key,
     secondKey: options['second-key'] ?? null,
     seed,
-    runs: numberOf('runs', options.runs, 1),
+    runs,
     readOnly: options['read-only'],
-    time: numberOf('time', options.time, 1) * 1000,
-    selected: operationFilter(options, operations, serverPath(document.servers)),
+    time,
+    selected,
     signal: interrupted.signal,
     onProgress: progress.show,
   }).finally(() => progress.end())
@@ -160,17 +164,22 @@ function report(outcome: Outcome, url: string, { junit, html, ...options }: Opti
     if (file !== undefined) writeFileSync(resolve(file), text())
 }
 
+/** Whether the message alone says what is wrong. */
+export function isKnown(error: unknown): boolean {
+  return (
+    error instanceof UsageError ||
+    error instanceof ServerUnreachable ||
+    error instanceof ProfileError ||
+    (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
+    'syscall' in (error as object)
+  )
+}
+
 if (import.meta.main) {
   try {
-    process.exitCode = await main()
+    process.exitCode = await main(process.argv.slice(2))
   } catch (error) {
-    const known =
-      error instanceof UsageError ||
-      error instanceof ServerUnreachable ||
-      error instanceof ProfileError ||
-      (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
-      'syscall' in (error as object)
-    console.error(known ? messageOf(error) : error)
+    console.error(isKnown(error) ? messageOf(error) : error)
     process.exitCode = 2
   }
 }

@@ -108,9 +108,9 @@ export async function checkStripe({ stripe: settings }: Settings, report: Report
 }
 
 /** An empty export, which every collector accepts. */
-export async function checkTelemetry(_config: Settings, report: Report): Promise<void> {
-  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: base } = process.env
-  if (process.env.OTEL_SDK_DISABLED === 'true' || (!own && !base)) return
+export async function checkTelemetry(env: NodeJS.ProcessEnv, report: Report): Promise<void> {
+  const { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: own, OTEL_EXPORTER_OTLP_ENDPOINT: base } = env
+  if (env.OTEL_SDK_DISABLED === 'true' || (!own && !base)) return
   const url = own || `${base!.replace(/\/$/, '')}/v1/traces`
   try {
     const { status } = await fetch(url, {

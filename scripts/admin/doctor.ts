@@ -17,25 +17,38 @@ import { explain, type Finding, type Report } from './doctor-report.ts'
 /** @returns whether there is no problem. */
 export async function runDoctor({ json }: { json: boolean }): Promise<boolean> {
   const findings: Finding[] = []
-  const report: Report = (state, name, message) => {
-    const finding = { state, name, message: withoutSecrets(message) }
+  const add = (finding: Finding): void => {
     findings.push(finding)
-    if (!json) console.log(`${state.padEnd(7)}  ${name.padEnd(12)}  ${finding.message}`)
+    if (!json) console.log(`${finding.state.padEnd(7)}  ${finding.name.padEnd(12)}  ${finding.message}`)
   }
-  const config = readSettings(report)
-  if (config !== null) {
-    await checkTheDatabase(config, report)
-    for (const check of [checkDisk, checkMessageBus, checkRedis, checkModels, checkStripe, checkTelemetry])
-      await check(config, report)
-  }
+  await diagnose(process.env, add, loadEnvFile)
   if (json) console.log(JSON.stringify(findings, null, 2))
   return findings.every(({ state }) => state !== 'problem')
 }
 
-function readSettings(report: Report): Readonly<Config> | null {
+/** @param load adds settings to `env` before they are read. */
+export async function diagnose(
+  env: NodeJS.ProcessEnv,
+  add: (finding: Finding) => void,
+  load: typeof loadEnvFile = () => {},
+): Promise<void> {
+  const report: Report = (state, name, message) => add({ state, name, message: withoutSecrets(env, message) })
+  const config = readSettings(env, report, load)
+  if (config === null) return
+  await checkTheDatabase(config, report)
+  for (const check of [checkDisk, checkMessageBus, checkRedis, checkModels, checkStripe])
+    await check(config, report)
+  await checkTelemetry(env, report)
+}
+
+function readSettings(
+  env: NodeJS.ProcessEnv,
+  report: Report,
+  load: typeof loadEnvFile,
+): Readonly<Config> | null {
   try {
-    loadEnvFile((message) => report('warning', 'settings', `${message}.`))
-    const config = readConfig()
+    load((message) => report('warning', 'settings', `${message}.`))
+    const config = readConfig(env)
     report(
       'ok',
       'settings',
@@ -49,11 +62,11 @@ function readSettings(report: Report): Readonly<Config> | null {
 }
 
 /** Messages of other programs may repeat an address with its password. */
-function withoutSecrets(message: string): string {
+function withoutSecrets(env: NodeJS.ProcessEnv, message: string): string {
   const secrets = groups
     .flatMap(({ settings }) => Object.values(settings))
     .filter(({ secret }) => secret)
-    .map(({ variable }) => process.env[variable])
+    .map(({ variable }) => env[variable])
     .flatMap((value) => (value ? [value, passwordOf(value)] : []))
     .filter((value): value is string => value !== null && value.length >= 6)
   return secrets.reduce((text, secret) => text.replaceAll(secret, '…'), message)
