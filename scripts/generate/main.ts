@@ -38,7 +38,7 @@ import { answerHelp, messageOf } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
-const root = resolve(import.meta.dirname, '../..')
+const ownRoot = resolve(import.meta.dirname, '../..')
 /** The extensions that the generator has carried out. */
 const unpublished = new Set([
   'x-implied-parameters',
@@ -65,15 +65,19 @@ export interface Emitted {
 /** All files of generated/ that come from the spec, by name. */
 export async function emitAll(
   spec: string,
+  root = ownRoot,
 ): Promise<{ files: Map<string, string>; operations: Operation[]; resources: CrudResource[] }> {
-  const { operations, resources, served, types, clients } = await emit(spec)
+  const { operations, resources, served, types, clients } = await emit(spec, { root })
   const ofCompilers = await types()
   const files = new Map([...served(), ...(await clients(ofCompilers)), ...ofCompilers])
   return { operations, resources, files }
 }
 
-/** @param matched compares the spec with the database. */
-export async function emit(spec: string, matched = true): Promise<Emitted> {
+/**
+ * @param root the project's folder. Default: the one that this file belongs to.
+ * @param matched compares the spec with the database.
+ */
+export async function emit(spec: string, { root = ownRoot, matched = true } = {}): Promise<Emitted> {
   const open = await readContract(spec)
   if (matched && spec === join(root, 'spec/openapi.yaml')) await requireDatabaseMatch(root, open)
   const resources = takeResources(open)
@@ -170,6 +174,8 @@ interface Options {
   stubs?: boolean
   spec?: string
   out?: string
+  /** The project's folder; for tests. */
+  root?: string
 }
 
 /** `wrote` are files in generated/; `stubs` are lines about stubs and unused handlers; `notes` as below. */
@@ -195,13 +201,13 @@ export async function generate(options: Options): Promise<string[]> {
   return [
     ...stubs,
     ...notes,
-    `${operations} operations in ${relative(root, specOf(options))}: ${result} (${seconds} s of CPU)`,
+    `${operations} operations in ${relative(rootOf(options), specOf(options))}: ${result} (${seconds} s of CPU)`,
   ]
 }
 
 /** @throws GenerateError before any file is written. */
 async function writeGenerated(options: Options): Promise<Generated> {
-  const { files, operations, resources } = await emitAll(specOf(options))
+  const { files, operations, resources } = await emitAll(specOf(options), rootOf(options))
   const database = options.out === undefined ? await generateDatabaseFiles(files) : []
   const wrote = [...database, ...(await write(outOf(options), files))]
   // Everything in generated/ belongs to the generator; a folder given with --out may contain other files.
@@ -212,15 +218,15 @@ async function writeGenerated(options: Options): Promise<Generated> {
   return {
     operations: operations.length,
     wrote,
-    stubs: options.stubs ? await writeStubs(root, operations, resources) : [],
+    stubs: options.stubs ? await writeStubs(rootOf(options), operations, resources) : [],
     notes: options.out === undefined ? await notesOn(operations) : [],
   }
 }
 
 /** Writes the files that are not in git and leaves the others. scripts/setup calls it. @returns nothing. */
 async function writeTypes(): Promise<string[]> {
-  const { types } = await emit(specOf({}), false)
-  await generatePrisma(root, 'types')
+  const { types } = await emit(specOf({}), { matched: false })
+  await generatePrisma(ownRoot, 'types')
   await write(outOf({}), await types())
   await markTypes()
   return []
@@ -261,7 +267,7 @@ export async function writeServed(
 /** The parts of spec/ and the files of prisma/sql that nothing uses, and the filters that lists lack. */
 async function notesOn(operations: Operation[]): Promise<string[]> {
   const unused = (await unusedParts(specOf({}))).map(formatProblem)
-  return [...unused, ...unusedFiles(root), ...missingFilters(root, operations)]
+  return [...unused, ...unusedFiles(ownRoot), ...missingFilters(ownRoot, operations)]
 }
 
 /** The Prisma client and the functions for prisma/sql and the resources. @returns what it wrote. */
@@ -270,7 +276,7 @@ async function generateDatabaseFiles(files: Map<string, string>): Promise<string
   await write(outOf({}), statements)
   for (const name of await resourceFiles(outOf({})))
     if (!statements.has(name)) await rm(join(outOf({}), name))
-  return [...(await generatePrisma(root)), ...(await generateSql(root))]
+  return [...(await generatePrisma(ownRoot)), ...(await generateSql(ownRoot))]
 }
 
 async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
@@ -279,10 +285,10 @@ async function removeUnknownFiles(files: Map<string, string>): Promise<void> {
 }
 
 async function checkGenerated(options: Options): Promise<string[]> {
-  const { files, operations } = await emitAll(specOf(options))
+  const { files, operations } = await emitAll(specOf(options), rootOf(options))
   await requireAllUsed(specOf(options))
   const stale = [
-    ...(options.out === undefined ? [...(await stalePrisma(root)), ...(await staleSql(root))] : []),
+    ...(options.out === undefined ? [...(await stalePrisma(ownRoot)), ...(await staleSql(ownRoot))] : []),
     ...(await differing(outOf(options), files)),
   ]
   if (stale.length > 0)
@@ -290,8 +296,10 @@ async function checkGenerated(options: Options): Promise<string[]> {
   return [`generated/ is up to date (${operations.length} operations)`]
 }
 
-const specOf = (options: Options): string => resolve(options.spec ?? join(root, 'spec/openapi.yaml'))
-const outOf = (options: Options): string => resolve(options.out ?? join(root, 'generated'))
+const rootOf = (options: Options): string => options.root ?? ownRoot
+const specOf = (options: Options): string =>
+  resolve(options.spec ?? join(rootOf(options), 'spec/openapi.yaml'))
+const outOf = (options: Options): string => resolve(options.out ?? join(rootOf(options), 'generated'))
 
 /** @returns the names of the files that it changed. */
 async function write(out: string, files: Map<string, string>): Promise<string[]> {

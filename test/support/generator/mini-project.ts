@@ -34,12 +34,20 @@ export interface MiniProject {
 
 /** @param files added to the project or replacing its files, by path. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  copyTo(folder, ['app', 'services', 'infra', 'packages', 'prisma', 'package.json', 'tsconfig.json'])
-  const scripts = readdirSync(join(root, 'scripts')).filter((name) => name !== 'bench')
-  copyTo(
-    folder,
-    scripts.map((name) => `scripts/${name}`),
-  )
+  copyTo(folder, ['app', 'services', 'infra', 'prisma', 'package.json', 'tsconfig.json'])
+  let hasGenerator = false
+  /** Copies the generator and the packages when the project runs or changes them. */
+  const ensureGenerator = (): void => {
+    if (hasGenerator) return
+    hasGenerator = true
+    const scripts = readdirSync(join(root, 'scripts')).filter((name) => name !== 'bench')
+    copyTo(folder, ['packages', ...scripts.map((name) => `scripts/${name}`)])
+  }
+  const isOfGenerator = (file: string): boolean => /^(packages|scripts)\//.test(file)
+  let ownGenerator = false
+  /** The project's generator if the project has changed it, or else the loaded one of this project. */
+  const script = (name: string): string =>
+    ownGenerator ? join(folder, 'scripts/generate', name) : join(root, 'scripts/generate', name)
   cpSync(join(root, 'test/support/generator/mini-spec'), join(folder, 'spec'), { recursive: true })
   mkdirSync(join(folder, 'handlers'))
   // Reuses the compiled runtime of the client and the statements, which do not depend on the spec.
@@ -51,11 +59,19 @@ export async function miniProject(folder: string, files: Record<string, string> 
   const project: MiniProject = {
     folder,
     async write(file, text) {
+      if (isOfGenerator(file)) {
+        ensureGenerator()
+        ownGenerator = true
+      }
       await mkdir(dirname(join(folder, file)), { recursive: true })
       await writeFile(join(folder, file), text)
     },
-    read: (file) => readFile(join(folder, file), 'utf8'),
+    async read(file) {
+      if (isOfGenerator(file)) ensureGenerator()
+      return await readFile(join(folder, file), 'utf8')
+    },
     async run(args) {
+      ensureGenerator()
       try {
         return { code: 0, ...(await promisify(execFile)(process.execPath, args, { cwd: folder })) }
       } catch (error) {
@@ -66,13 +82,13 @@ export async function miniProject(folder: string, files: Record<string, string> 
     async generate(options = {}) {
       // In this process, so that the generator's libraries load only once.
       const { generate } = (await import(
-        join(folder, 'scripts/generate/main.ts')
+        script('main.ts')
       )) as typeof import('../../../scripts/generate/main.ts')
-      return (await generate({ out: join(folder, 'generated'), ...options })).join('\n')
+      return (await generate({ root: folder, out: join(folder, 'generated'), ...options })).join('\n')
     },
     async generateError(options) {
       const { GenerateError } = (await import(
-        join(folder, 'scripts/generate/error.ts')
+        script('error.ts')
       )) as typeof import('../../../scripts/generate/error.ts')
       try {
         await project.generate(options)
