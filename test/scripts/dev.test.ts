@@ -161,11 +161,17 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
   t.same(await health(), { status: 'ok' })
   const client = sendContinuously(dev.url)
 
-  await t.test('a changed description in the spec prints one line and starts a new server', async (t) => {
+  await t.test('two files saved at once print one line and start one new server', async (t) => {
     const said = await dev.says(/→/, () =>
-      dev.save(['spec/openapi.yaml', (text) => text.replace(/^( +version: ).*$/m, '$19.9.9')]),
+      dev.save(
+        ['spec/openapi.yaml', (text) => text.replace(/^( +version: ).*$/m, '$19.9.9')],
+        ['handlers/system.ts', (text) => `${text}// Saved.\n`],
+      ),
     )
-    t.match(said, /✓ spec\/openapi\.yaml → wrote openapi\.json.*; serving after \d+\.\d s\n/)
+    t.match(
+      said,
+      /✓ handlers\/system\.ts, spec\/openapi\.yaml → wrote openapi\.json.*; serving after \d+\.\d s\n/,
+    )
     t.notMatch(said, /validators\.js|schemas\.json|serializers\.js/, 'no other file is written')
     // A connection that is still open leads to the server that stops.
     await waitUntil(async () => (await version()) === '9.9.9', 'the new server')
@@ -182,15 +188,49 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
     t.equal(await version(), '9.9.9', 'the server keeps running')
   })
 
-  await t.test('two files saved at once cause one rebuild', async (t) => {
-    const said = await dev.says(/→/, async () => {
-      await dev.save(
+  await t.test('a syntax error in a handler prints its place, and the previous server answers', async (t) => {
+    const said = await dev.says(/keeps running/, () =>
+      dev.save(['handlers/system.ts', (text) => `${text}const broken = ;\n`]),
+    )
+    t.match(said, /✗ handlers\/system\.ts:\d+:\d+ .*Expression expected\n {4}const broken = ;/)
+    t.notMatch(said, /\n\s+at |serving after/)
+    t.same(await health(), { status: 'ok' })
+  })
+
+  await t.test('a saved handler does not run the generator', async (t) => {
+    const said = await dev.says(/→/, () =>
+      dev.save(['handlers/system.ts', (text) => text.replace('const broken = ;\n', '')]),
+    )
+    t.match(said, /✓ handlers\/system\.ts → serving after \d+\.\d s\n/)
+    t.notMatch(said, /wrote|unchanged/)
+  })
+
+  const statement = 'prisma/sql/projects/find-member.sql'
+  await t.test('a mistake in SQL prints its place and line, and the server keeps running', async (t) => {
+    const said = await dev.says(/\^\n/, () =>
+      dev.save(
         ['spec/projects.yaml', (text) => text.replace('maxLenght: 200', 'maxLength: 190')],
-        ['handlers/system.ts', (text) => `${text}// Saved.\n`],
-      )
+        [statement, (text) => text.replace('m.id = :id', 'm.idd = :id')],
+      ),
+    )
+    t.match(
+      said,
+      /✗ prisma\/sql\/projects\/find-member\.sql:5:7: column m\.idd .*\n {4}WHERE m\.idd .*\n {10}\^/,
+    )
+    t.notMatch(said, /\n\s+at |serving|wrote/)
+    t.same(await health(), { status: 'ok' })
+  })
+
+  await t.test('a corrected statement starts a new server; one that nothing calls is noted', async (t) => {
+    const uncalled = join(dev.folder, 'prisma/sql/projects/count-members.sql')
+    const said = await dev.says(/→/, async () => {
+      await writeFile(uncalled, '-- Counts members.\n-- @one\nSELECT count(*) AS n FROM members\n')
+      await dev.save([statement, (text) => text.replace('m.idd = :id', ':id = m.id')])
     })
-    t.match(said, /✓ handlers\/system\.ts, spec\/projects\.yaml → wrote .*validators\.js.*; serving after/)
+    t.match(said, /· prisma\/sql\/projects\/count-members\.sql:1:1: nothing uses this file.*\n {4}-- Counts/)
+    t.match(said, /✓ prisma.* → wrote sql\/projects\.ts, .*validators\.js.*; serving after/)
     t.equal((await dev.read('generated/validators.js')).includes('190'), true)
+    t.same(await health(), { status: 'ok' })
   })
 
   await t.test('a new file of the spec that nothing refers to is named, at each of its saves', async (t) => {
@@ -213,63 +253,18 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
       t.equal((await dev.read(`cold/${name}`)) === (await dev.read(`generated/${name}`)), true, name)
   })
 
-  await t.test('a syntax error in a handler prints its place, and the previous server answers', async (t) => {
-    const said = await dev.says(/keeps running/, () =>
-      dev.save(['handlers/system.ts', (text) => `${text}const broken = ;\n`]),
-    )
-    t.match(said, /✗ handlers\/system\.ts:\d+:\d+ .*Expression expected\n {4}const broken = ;/)
-    t.notMatch(said, /\n\s+at |serving after/)
-    t.same(await health(), { status: 'ok' })
-  })
-
-  await t.test('a saved handler does not run the generator', async (t) => {
-    const said = await dev.says(/→/, () =>
-      dev.save(['handlers/system.ts', (text) => text.replace('const broken = ;\n', '')]),
-    )
-    t.match(said, /✓ handlers\/system\.ts → serving after \d+\.\d s\n/)
-    t.notMatch(said, /wrote|unchanged/)
-  })
-
   await t.test('a saved page of the console is served without a new server', async (t) => {
     const page = async (): Promise<string> => await (await fetch(`${dev.url}/console`)).text()
     const before = await page()
+    const overview = 'packages/console/pages/overview.tsx'
+    await dev.says(/packages\/console does not compile/, () =>
+      dev.save([overview, (text) => `${text}const broken = ;\n`]),
+    )
     const said = await dev.says(/wrote console/, () =>
-      dev.save(['packages/console/pages/overview.tsx', (text) => text.replace('>Overview<', '>Home<')]),
+      dev.save([overview, (text) => text.replace('const broken = ;\n', '').replace('>Overview<', '>Home<')]),
     )
     t.notMatch(said, /serving/)
     await waitUntil(async () => (await page()) !== before, 'the new script')
-    await dev.save(['packages/console/pages/overview.tsx', (text) => `${text}const broken = ;\n`])
-    await dev.says(/packages\/console does not compile/)
-    await dev.says(/wrote console/, () =>
-      dev.save([
-        'packages/console/pages/overview.tsx',
-        (text) => text.replace('const broken = ;\n', '').replace('>Home<', '>Start<'),
-      ]),
-    )
-  })
-
-  const statement = 'prisma/sql/projects/find-member.sql'
-  await t.test('a mistake in SQL prints its place and line, and the server keeps running', async (t) => {
-    const said = await dev.says(/\^\n/, () =>
-      dev.save([statement, (text) => text.replace('m.id = :id', 'm.idd = :id')]),
-    )
-    t.match(
-      said,
-      /✗ prisma\/sql\/projects\/find-member\.sql:5:7: column m\.idd .*\n {4}WHERE m\.idd .*\n {10}\^/,
-    )
-    t.notMatch(said, /\n\s+at |serving|wrote/)
-    t.same(await health(), { status: 'ok' })
-  })
-
-  await t.test('a corrected statement starts a new server; one that nothing calls is noted', async (t) => {
-    const uncalled = join(dev.folder, 'prisma/sql/projects/count-members.sql')
-    const said = await dev.says(/→/, async () => {
-      await writeFile(uncalled, '-- Counts members.\n-- @one\nSELECT count(*) AS n FROM members\n')
-      await dev.save([statement, (text) => text.replace('m.idd = :id', ':id = m.id')])
-    })
-    t.match(said, /· prisma\/sql\/projects\/count-members\.sql:1:1: nothing uses this file.*\n {4}-- Counts/)
-    t.match(said, /✓ prisma.* → wrote sql\/projects\.ts; serving after/)
-    t.same(await health(), { status: 'ok' })
   })
 
   await t.test('an operation without a handler prints its name and how to create a stub', async (t) => {
