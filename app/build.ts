@@ -1,6 +1,6 @@
 // The server without its socket: Fastify's settings, the hooks of every request, and the route of every
 // operation.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { LogController, type FastifyError, type FastifyInstance, type FastifyRequest } from 'fastify'
 import type { DestinationStream, Logger } from 'pino'
 import { handlers as allHandlers } from '../generated/routes.ts'
@@ -163,7 +163,8 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
 
 /**
  * The end of the listening socket resets the connections that wait to be accepted, although their clients may
- * have sent a request. So it ends right after a short turn of the event loop that accepted none.
+ * have sent a request. So it ends right after a short turn of the event loop that accepted none. Each attempt
+ * follows a pause: the kernel lets a process that has slept run for a while, but interrupts one that has spun.
  */
 async function acceptWaitingConnections(server: FastifyInstance['server']): Promise<void> {
   let accepted = 0
@@ -173,6 +174,7 @@ async function acceptWaitingConnections(server: FastifyInstance['server']): Prom
   server.on('connection', count)
   const deadline = performance.now() + 1_000
   for (let quiet = false; !quiet && performance.now() < deadline;) {
+    await sleep(1)
     const [before, began] = [accepted, performance.now()]
     await nextTurn()
     quiet = accepted === before && performance.now() - began < 0.5

@@ -34,7 +34,7 @@ async function outagesBehind(t: Test, name: ProxyName): Promise<void> {
   const readiness = async (): Promise<any> => await (await fetch(`${url}/readyz`)).json()
   const isOk = async (): Promise<boolean> => (await readiness()).status === 'ok'
   await waitUntil(isOk, 'the proxy')
-  await underLoad(t, url, async () => {
+  await underLoad(t, [url], async () => {
     for (const [check, begin, end] of [
       ['bus', nats.pause, nats.resume],
       ['bus', nats.kill, nats.start],

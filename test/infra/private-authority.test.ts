@@ -6,11 +6,16 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
+import { startServer } from '../../app/server.ts'
+import { explainStartupError } from '../../app/startup-errors.ts'
+import { readConfig } from '../../infra/config/config.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { makeCertificates, skipWithoutOpenssl } from '../support/http/certificates.ts'
 import { createClient } from '../support/http/client.ts'
 import { createCluster, ownFile, runCluster } from '../support/database/own-postgres.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
+import { command } from '../support/server/backups.ts'
+import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/server/process.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 import { listen } from '../support/http/listen.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -25,6 +30,15 @@ async function run(args: string[], env: Record<string, string>): Promise<{ code:
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
     return { code, output: stdout + stderr }
   }
+}
+
+/** The sentence of a server that does not start with this database. */
+async function startProblem(DATABASE_URL: string): Promise<string | null> {
+  const error = await startServer(readConfig({ DATABASE_URL }), { isTerminal: false }).then(
+    () => null,
+    (error: unknown) => error,
+  )
+  return explainStartupError(error)
 }
 
 t.test('PostgreSQL', { skip: skipWithoutOpenssl }, async (t) => {
@@ -50,37 +64,29 @@ t.test('PostgreSQL', { skip: skipWithoutOpenssl }, async (t) => {
       'The certificate of the database at DATABASE_URL comes from an unknown authority \\(.+\\): ' +
         "set CA_FILE to the authority's certificate, or add sslrootcert=FILE to the address\\.",
     )
-    for (const program of [
-      'app/main.ts',
-      'app/worker.ts',
-      'scripts/migrate/main.ts',
-      'scripts/verify/main.ts',
-    ]) {
-      const { code, output } = await run([program], { DATABASE_URL: tls({}) })
-      t.equal(code, 1, program)
-      t.match(output, sentence, program)
-    }
+    const env = { DATABASE_URL: tls({}) }
+    for (const program of ['app/main.ts', 'app/worker.ts'])
+      t.match(await run([program], env), { code: 1, output: sentence }, program)
+    for (const script of ['migrate', 'verify'] as const)
+      t.match(await command(script, [], env), { code: 1, err: sentence }, script)
   })
 
   t.test('a file that is missing is named', async (t) => {
-    const { output } = await run(['app/main.ts'], { DATABASE_URL: tls({ sslrootcert: '/no/such.pem' }) })
     t.match(
-      output,
-      /"msg":"DATABASE_URL names a file that cannot be read \(.*\/no\/such\.pem.*\): correct the path\."/,
+      await startProblem(tls({ sslrootcert: '/no/such.pem' })),
+      /^DATABASE_URL names a file that cannot be read \(.*\/no\/such\.pem.*\): correct the path\.$/,
     )
   })
 
   t.test('sslrootcert in the address: migrations, commands, server and worker', async (t) => {
     const env = { DATABASE_URL: trusting }
-    t.match(await run(['scripts/migrate/main.ts'], env), { code: 0, output: /Applied \d+ migrations?\./ })
-    t.match(await run(['scripts/migrate/main.ts', '--check'], env), { code: 0 })
-    const server = await spawnServer(t, env)
-    await spawnWorker(t, env)
-    const client = createClient(server.url, bootstrapKey)
+    t.match(await command('migrate', [], env), { code: 0, out: /Applied \d+ migrations?\./ })
+    const server = await startWorkingServer(t, { databaseUrl: trusting })
+    const { client } = await server.person()
     t.match(await client.get('/readyz'), { status: 200, body: { status: 'ok' } })
     t.equal((await client.post('/projects', { name: 'over TLS' })).status, 201)
-    t.match(await run(['scripts/admin/main.ts', 'users'], env), { code: 0 })
-    await server.end('SIGTERM')
+    t.match(await command('admin', ['users'], env), { code: 0 })
+    t.same(server.errors, [])
   })
 
   t.test('CA_FILE does the same', async (t) => {
@@ -91,8 +97,10 @@ t.test('PostgreSQL', { skip: skipWithoutOpenssl }, async (t) => {
   t.test('a host name that the certificate does not have', async (t) => {
     const address = new URL(trusting)
     address.hostname = 'localhost'
-    const { output } = await run(['app/main.ts'], { DATABASE_URL: address.href })
-    t.match(output, /"msg":"The certificate of the database has another host name than DATABASE_URL \(.+\)/)
+    t.match(
+      await startProblem(address.href),
+      /^The certificate of the database has another host name than DATABASE_URL \(.+\)/,
+    )
   })
 })
 
@@ -126,6 +134,6 @@ t.test('CA_FILE holds for all connections of the process', { skip: skipWithoutOp
 t.test('a CA_FILE that is no authority stops the start', async (t) => {
   const { output: missing } = await run(['app/main.ts'], { CA_FILE: '/no/such.pem' })
   t.match(missing, /"msg":"CA_FILE cannot be read: /)
-  const { output: wrong } = await run(['app/main.ts'], { CA_FILE: join(root, 'package.json') })
-  t.match(wrong, /"msg":"CA_FILE must be a file of certificates in the PEM format, not `.*package\.json`\."/)
+  const wrong = await command('verify', [], { CA_FILE: join(root, 'package.json') })
+  t.match(wrong.err, /^CA_FILE must be a file of certificates in the PEM format, not `.*package\.json`\.$/m)
 })

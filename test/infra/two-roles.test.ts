@@ -1,31 +1,19 @@
 // The two roles of deploy/postgresql/roles.sql: the owner applies migrations; servers and workers do
 // everything else with a role that cannot change a table.
-import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { cards, createCatalog, createCheckout, payWithCard } from '../support/operations/catalog-fixtures.ts'
 import { createClient } from '../support/http/client.ts'
 import { createCluster, execute, runCluster } from '../support/database/own-postgres.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
+import { command } from '../support/server/backups.ts'
+import { bootstrapKey, spawnServer, spawnWorker } from '../support/server/process.ts'
 import { openReceiver } from '../support/http/receiver.ts'
 import { uploadFile } from '../support/storage/storage.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
 const root = join(import.meta.dirname, '../..')
-
-async function run(script: string, env: Record<string, string>): Promise<{ code: number; output: string }> {
-  const options = { cwd: root, env: { ...inheritedEnvironment(), ...env } }
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, script.split(' '), options)
-    return { code: 0, output: stdout + stderr }
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }
-    return { code, output: stdout + stderr }
-  }
-}
 
 /** Runs roles.sql as psql does. @returns the addresses of the two roles. */
 async function createRoles(superuserUrl: string): Promise<{ owner: string; server: string }> {
@@ -52,19 +40,17 @@ const storageDir = mkdtempSync(join(tmpdir(), 'storage-'))
 const env = { DATABASE_URL: urls.server, MIGRATE: 'false', STORAGE_DIR: storageDir }
 
 t.test('before the migrations a server says what is missing', async (t) => {
-  t.match(await run('app/main.ts', env), {
-    code: 1,
-    output: /"msg":"The database lacks \d+ migrations, .*npm run migrate/,
+  await t.rejects(spawnServer(t, env), {
+    message: /exited \(1\):[^]*"msg":"The database lacks \d+ migrations, .*npm run migrate/,
   })
 })
 
 t.test('only the owner applies migrations', async (t) => {
-  t.match(await run('scripts/migrate/main.ts', { DATABASE_URL: urls.server }), {
+  t.match(await command('migrate', [], { DATABASE_URL: urls.server }), {
     code: 1,
-    output:
-      /^The role of DATABASE_URL may not apply migrations \(permission denied.*\): .*MIGRATE=false.*\n$/,
+    err: /^The role of DATABASE_URL may not apply migrations \(permission denied.*\): .*MIGRATE=false.*\n$/,
   })
-  t.match(await run('scripts/migrate/main.ts', { DATABASE_URL: urls.owner }), { code: 0, output: /Applied/ })
+  t.match(await command('migrate', [], { DATABASE_URL: urls.owner }), { code: 0, out: /Applied/ })
 })
 
 t.test('server and worker with the lesser role: the main flows', async (t) => {
@@ -104,8 +90,8 @@ t.test('server and worker with the lesser role: the main flows', async (t) => {
   t.ok(receiver.types().includes('project.created'))
   t.equal((await client.delete(`/projects/${project.id}`)).status, 204)
 
-  for (const command of ['admin/main.ts users', 'verify/main.ts'])
-    t.match(await run(`scripts/${command}`, env), { code: 0 }, command)
+  t.match(await command('admin', ['users'], env), { code: 0 })
+  t.match(await command('verify', [], env), { code: 0 })
   t.notMatch(server.output() + worker.output(), /permission denied|42501/)
 })
 

@@ -12,8 +12,12 @@ import { bootstrapKey } from '../server/process.ts'
 import { openReceiver } from './receiver.ts'
 import { uploadForm } from '../storage/storage.ts'
 import { waitUntil } from '../server/wait.ts'
+import { isLongForm } from '../long-form.ts'
 
 const authorization = `Bearer ${bootstrapKey}`
+
+/** Milliseconds between two requests of a client. At the pace of the long form the load needs both cores. */
+const pause = isLongForm ? { read: 10, write: 20 } : { read: 100, write: 100 }
 
 /** Settings of servers and a worker on one database and one folder of files. */
 export async function rolloutSettings(t: Test, databaseUrl: string): Promise<Record<string, string>> {
@@ -30,32 +34,36 @@ export async function rolloutSettings(t: Test, databaseUrl: string): Promise<Rec
 }
 
 /**
- * Runs `restart` under load. No request may fail, and each event must be streamed and sent exactly once.
- * @returns the connections that the event stream needed
+ * Runs `restart` under load through each proxy. No request may fail, and each event must be streamed by each
+ * proxy and sent exactly once.
+ * @returns the connections that the event stream of each proxy needed
  */
-export async function underLoad(
-  t: Test,
-  url: string,
-  restart: () => Promise<void>,
-): Promise<{ connections: number }> {
+export async function underLoad(t: Test, urls: string[], restart: () => Promise<void>): Promise<number[]> {
   const receiver = await openReceiver(t)
-  await created(url, '/webhooks/endpoints', { url: receiver.url, event_types: ['project.created'] })
-  const load = await startLoad(url)
-  t.teardown(load.close)
-  await waitUntil(() => load.names.size > 5 && load.streamed.length > 0, 'the load')
+  await created(urls[0], '/webhooks/endpoints', { url: receiver.url, event_types: ['project.created'] })
+  const loads = urls.map((url) => createLoad(url))
+  for (const load of loads) t.teardown(load.close)
+  await waitUntil(() => loads.every(({ connections }) => connections > 0), 'the event streams')
+  for (const load of loads) load.start()
+  await waitUntil(
+    () => loads.every(({ names, streamed }) => names.length > 5 && streamed.length > 0),
+    'the load',
+  )
   await restart()
-  await load.stop()
+  await Promise.all(loads.map((load) => load.stop()))
 
-  t.strictSame(load.failed, [], 'no request failed')
-  t.ok(load.uploads > 0, `${load.names.size} writes, ${load.reads} reads, ${load.uploads} uploads`)
-  const names = [...load.names].sort()
-  await waitUntil(() => load.streamed.length >= names.length, 'the events').catch(() => {})
-  t.strictSame(load.streamed.toSorted(), names, 'the stream has each event once')
+  const names = loads.flatMap((load) => load.names).sort()
+  for (const load of loads) {
+    t.strictSame(load.failed, [], `no request to ${load.url} failed`)
+    t.ok(load.uploads > 0, `${load.names.length} writes, ${load.reads} reads, ${load.uploads} uploads`)
+    await waitUntil(() => load.streamed.length >= names.length, 'the events').catch(() => {})
+    t.strictSame(load.streamed.toSorted(), names, 'the stream has each event once')
+  }
   await waitUntil(() => receiver.received.length >= names.length, 'the webhooks').catch(() => {})
   await sleep(500)
   const sent = receiver.received.map(({ event }) => event.data.object.name)
   t.strictSame(sent.toSorted(), names, 'each webhook arrived once')
-  return load
+  return loads.map(({ connections }) => connections)
 }
 
 async function created(url: string, path: string, body: object): Promise<any> {
@@ -69,11 +77,15 @@ async function created(url: string, path: string, body: object): Promise<any> {
   return JSON.parse(text)
 }
 
-/** Reads, writes, uploads and an event stream through the proxy, none of which repeats a request. */
-async function startLoad(url: string) {
+/**
+ * Follows the event stream through the proxy, and from the start on reads, writes and uploads. None repeats a
+ * request.
+ */
+function createLoad(url: string) {
   const load = {
+    url,
     failed: [] as string[],
-    names: new Set<string>(),
+    names: [] as string[],
     reads: 0,
     uploads: 0,
     streamed: [] as string[],
@@ -90,25 +102,17 @@ async function startLoad(url: string) {
     const text = await response.text()
     if (response.status !== 200) throw new Error(`GET: ${response.status} ${text}`)
     load.reads++
-    await sleep(10)
+    await sleep(pause.read)
   }
   const write = (writer: number) => async (i: number) => {
-    const name = `writer ${writer} ${i}`
+    const name = `${url} ${writer} ${i}`
     await created(url, '/projects', { name })
-    load.names.add(name)
-    await sleep(20)
+    load.names.push(name)
+    await sleep(pause.write)
   }
   const dispatcher = new Agent({ bodyTimeout: 0 })
   const stream = followEvents()
-  await waitUntil(() => load.connections > 0, 'the event stream')
-  const tasks = [
-    ...[0, 1, 2].map(() => until(read)),
-    ...[0, 1, 2].map((writer) => until(write(writer))),
-    until(async () => {
-      await uploadSlowly(url)
-      load.uploads++
-    }),
-  ]
+  let tasks: Promise<void>[] = []
 
   const record = ({ type, data }: any): void => {
     if (type === 'project.created') load.streamed.push(data.object.name)
@@ -143,6 +147,16 @@ async function startLoad(url: string) {
   }
 
   const handle = Object.assign(load, {
+    start(): void {
+      tasks = [
+        ...[0, 1, 2].map(() => until(read)),
+        ...[0, 1, 2].map((writer) => until(write(writer))),
+        until(async () => {
+          await uploadSlowly(url)
+          load.uploads++
+        }),
+      ]
+    },
     async stop(): Promise<void> {
       running = false
       await Promise.all(tasks)

@@ -1,8 +1,10 @@
-// Backups in tests: the commands as processes, and a comparison of databases that does not use their code.
+// Backups in tests: the commands, and a comparison of databases that does not use their code.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { format } from 'node:util'
 import pg from 'pg'
 import type { Test } from 'tap'
 import { readConfig } from '../../../infra/config/config.ts'
@@ -22,8 +24,65 @@ export function newFolder(t: Pick<Test, 'teardown'>): string {
   return folder
 }
 
+/** The command has ended the process. */
+class Exit extends Error {
+  readonly code: number
+
+  constructor(code: number) {
+    super()
+    this.code = code
+  }
+}
+
+let commands = 0
+
+/**
+ * Runs the command in this process, which has loaded its modules: a process of its own takes half a second of
+ * CPU for that. test/backup/embedded.test.ts and test/docs/operator-commands.test.ts start processes.
+ */
 export async function command(
-  script: 'backup' | 'restore' | 'verify' | 'admin',
+  script: 'backup' | 'restore' | 'verify' | 'admin' | 'migrate',
+  args: string[],
+  env: Settings,
+): Promise<{ code: number; out: string; err: string }> {
+  const path = join(import.meta.dirname, '../../../scripts', script, 'main.ts')
+  let [out, err] = ['', '']
+  const replaced: Array<() => void> = []
+  const replace = (object: object, name: string, value: unknown): void => {
+    const before = Object.getOwnPropertyDescriptor(object, name)!
+    Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: true })
+    replaced.unshift(() => Object.defineProperty(object, name, before))
+  }
+  replace(process, 'env', { ...inheritedEnvironment(), SECRET_KEY: testSecretKey, ...env })
+  replace(process, 'argv', [process.execPath, path, ...args])
+  replace(process, 'exit', (code: number) => {
+    throw new Exit(code)
+  })
+  replace(process, 'stderr', { write: (text: string) => (err += text) })
+  replace(console, 'log', (...values: unknown[]) => (out += `${format(...values)}\n`))
+  replace(console, 'error', (...values: unknown[]) => (err += `${format(...values)}\n`))
+  const { exitCode } = process
+  const folder = process.cwd()
+  // It may have a file .env.
+  process.chdir(tmpdir())
+  try {
+    process.exitCode = 0
+    // A module runs once; another address makes it another one.
+    await import(`${pathToFileURL(path)}?run=${commands++}`)
+    return { code: Number(process.exitCode), out, err }
+  } catch (error) {
+    if (error instanceof Exit) return { code: error.code, out, err }
+    throw error
+  } finally {
+    process.exitCode = exitCode
+    process.chdir(folder)
+    for (const restore of replaced) restore()
+  }
+}
+
+/** Runs the command in a process of its own, as an operator does. */
+export async function commandProcess(
+  script: 'backup' | 'restore',
   args: string[],
   env: Settings,
 ): Promise<{ code: number; out: string; err: string }> {
