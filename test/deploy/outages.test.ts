@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { skipWithoutNats, startNats } from '../support/database/nats.ts'
-import { spawnServer, spawnWorker } from '../support/server/process.ts'
+import { spawnWorker, startServerHere } from '../support/server/process.ts'
 import { skipWithout, startProxy, type ProxyName } from '../support/http/proxies.ts'
 import { skipWithoutRedis, startRedis } from '../support/database/redis.ts'
 import { rolloutSettings, underLoad } from '../support/http/rolling-load.ts'
@@ -26,9 +26,9 @@ async function outagesBehind(t: Test, name: ProxyName): Promise<void> {
   const [nats, redis] = [await startNats(t), await startRedis(t)]
   const ports: [number, number] = [await freePort(), await freePort()]
   const settings = await rolloutSettings(t, (await createTestDatabase(t)).url)
-  const env = { ...settings, BUS_URL: nats.url, REDIS_URL: redis.url }
-  await spawnServer(t, { ...env, PORT: String(ports[0]) })
-  await spawnServer(t, { ...env, PORT: String(ports[1]) })
+  // No server stops under load.
+  const env = { ...settings, BUS_URL: nats.url, REDIS_URL: redis.url, SHUTDOWN_DELAY: '0' }
+  for (const port of ports) await startServerHere(t, { ...env, PORT: String(port) })
   await spawnWorker(t, env)
   const url = await startProxy(t, name, ports)
   const readiness = async (): Promise<any> => await (await fetch(`${url}/readyz`)).json()

@@ -69,7 +69,7 @@ async function startBehind(t: Test, proxies: readonly ProxyName[], databaseUrl: 
 
 const proxies = ['haproxy', 'nginx'] as const
 
-// Then one server goes back to the present version.
+// The short form upgrades one server, and restarts the other one as it is: as one that goes back.
 t.test(
   'a rolling upgrade and back behind both proxies',
   { skip: skipWithout('haproxy') || skipWithout('nginx'), timeout: 400_000 },
@@ -80,8 +80,10 @@ t.test(
       run('migrate', { DATABASE_URL: databaseUrl })
       await replaceServer(0, next)
       await replaceWorker(next)
-      await replaceServer(1, next)
-      await replaceServer(0)
+      if (isLongForm) {
+        await replaceServer(1, next)
+        await replaceServer(0)
+      } else await replaceServer(1)
     })
     t.ok(Math.min(...connections) > 1, `${connections} connections for the event streams`)
   },

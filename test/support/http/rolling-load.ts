@@ -17,7 +17,7 @@ import { isLongForm } from '../long-form.ts'
 const authorization = `Bearer ${bootstrapKey}`
 
 /** Milliseconds between two requests of a client. At the pace of the long form the load needs both cores. */
-const pause = isLongForm ? { read: 10, write: 20 } : { read: 100, write: 100 }
+const pause = isLongForm ? { read: 10, write: 20 } : { read: 200, write: 300 }
 
 /** Settings of servers and a worker on one database and one folder of files. */
 export async function rolloutSettings(t: Test, databaseUrl: string): Promise<Record<string, string>> {
@@ -171,14 +171,15 @@ function createLoad(url: string) {
   return handle
 }
 
-/** Uploads 8 MiB within about 4 seconds, and compares what is stored. */
+/** Uploads a file within about 4 seconds, and compares what is stored. */
 async function uploadSlowly(url: string): Promise<void> {
-  const bytes = randomBytes(8 * 1024 * 1024)
+  const pieceBytes = (isLongForm ? 128 : 16) * 1024
+  const bytes = randomBytes(64 * pieceBytes)
   const form = uploadForm({ bytes })
   const content = Buffer.from(form.body)
   async function* pieces() {
-    for (let at = 0; at < content.length; at += 128 * 1024) {
-      yield content.subarray(at, at + 128 * 1024)
+    for (let at = 0; at < content.length; at += pieceBytes) {
+      yield content.subarray(at, at + pieceBytes)
       await sleep(60)
     }
   }

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { readConfig } from '../../../infra/config/config.ts'
 import { newSecret } from '../../../infra/encryption/api-key-format.ts'
 import { highLimits } from './high-limits.ts'
 import { testSecretKey } from '../database/database.ts'
@@ -53,6 +54,22 @@ export async function spawnServer(
 ): Promise<ServerProcess> {
   const { ready, ...server } = await spawnScript(t, 'app/main.ts', env, /serving at (http:\/\/\S+)/, folder)
   return { url: ready[1], ...server }
+}
+
+/**
+ * Starts the same server in this process, which has loaded its modules, for a test that neither kills it nor
+ * reads its output.
+ */
+export async function startServerHere(
+  t: Pick<Test, 'teardown'>,
+  env: Record<string, string>,
+): Promise<{ url: string }> {
+  // Only now: most users of this file load no server.
+  const { startServer } = await import('../../../app/server.ts')
+  const config = readConfig({ ...settings, LOG_LEVEL: 'fatal', ...ownStore(env), ...env })
+  const { url, stop } = await startServer(config, { isTerminal: false })
+  t.teardown(stop)
+  return { url }
 }
 
 export type WorkerProcess = Omit<ServerProcess, 'url'>
