@@ -41,6 +41,17 @@ export interface PoolOptions {
 }
 
 const defaultClosing = 20_000
+
+/**
+ * Threads that help to collect garbage only take the cores from the other workers. A large young generation,
+ * and buffers that count in the limit of the whole heap, make full collections rare.
+ */
+const garbageCollection = [
+  '--single-threaded-gc',
+  '--external-memory-accounted-in-global-limit',
+  '--min-semi-space-size=32',
+  '--max-semi-space-size=64',
+]
 const ownProcess = /^\/\/ own process: \S/m
 
 export class Pool {
@@ -108,8 +119,7 @@ class Worker {
   constructor({ root, env, report, closing = defaultClosing }: PoolOptions) {
     this.#report = report
     this.#closing = closing
-    // Threads that help to collect garbage only take the cores from the other workers.
-    const args = ['--single-threaded-gc', join(import.meta.dirname, 'worker.ts')]
+    const args = [...garbageCollection, join(import.meta.dirname, 'worker.ts')]
     this.#child = spawn(process.execPath, args, {
       cwd: root,
       env,
