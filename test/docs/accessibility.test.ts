@@ -1,14 +1,12 @@
 // axe finds nothing serious or critical on the pages that people see, in light and in dark mode.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
+import { violationsOn } from '../support/browser/axe.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { cards, createCatalog, createCheckout, payWithCard } from '../support/operations/catalog-fixtures.ts'
 import { openDialog, openReference } from '../support/browser/reference-page.ts'
 import { startServer } from '../support/server/server.ts'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const server = await startServer(t)
 const { price } = await createCatalog(server)
 const items = [{ price_id: price, quantity: 2 }]
@@ -18,20 +16,13 @@ const animationsEnded = `Promise.all(document.getAnimations()
   .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
   .map((animation) => animation.finished.catch(() => {})))`
 
-/** The serious and critical violations, each with its elements. */
-async function violationsOn(page: Page): Promise<string[]> {
+/** Asserts that axe finds nothing serious or critical. */
+async function checkPage(t: Test, page: Page, name: string): Promise<void> {
   await page.evaluate(animationsEnded)
-  await page.evaluate(axe)
-  const { violations } = await page.evaluate<{
-    violations: Array<{ id: string; impact: string; nodes: Array<{ html: string }> }>
-  }>('axe.run()')
-  return violations
+  const found = (await violationsOn(page))
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 100)).join(' | ')}`)
-}
-
-async function checkPage(t: Test, page: Page, name: string): Promise<void> {
-  t.same(await violationsOn(page), [], name)
+  t.same(found, [], name)
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {

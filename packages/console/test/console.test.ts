@@ -13,10 +13,24 @@ import {
   type Opened,
   type OpenOptions,
 } from '../../../test/support/browser/console-browser.ts'
+import { isLongForm } from '../../../test/support/long-form.ts'
 import { newEmail, password, setPassword } from '../../../test/support/operations/operation-fixtures-auth.ts'
 import { startServer } from '../../../test/support/server/server.ts'
 
 const maxBytes = 64_000
+
+/** In the short form, axe sees these alone on a narrow and dark screen: one page of each kind. */
+const narrowPages = [
+  '',
+  '/projects',
+  '/user/profile',
+  '/user/avatar',
+  '/users',
+  '/storage/files',
+  '/payments/orders',
+  '/payments/test-clock',
+  '/events',
+]
 
 t.test('the script and the style sheet are small', async (t) => {
   const folder = join(import.meta.dirname, '../../../generated/console')
@@ -236,20 +250,29 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   t.test('every page is accessible and fits, light and dark, wide and narrow', async (t) => {
     await person.client.post('/projects', { name: 'One' })
     const paths = ['', ...model.groups.flatMap(({ pages }) => pages.map(({ path }) => path))]
-    for (const [width, dark] of [
-      [1280, false],
-      [390, true],
-    ] as const) {
-      const { page, complaints } = await open(t, '', { width, dark })
-      for (const path of paths) {
-        await page.goto(`${server.url}/console${path}`)
-        await page.locator('h1, [role=alert]').first().waitFor()
-        await page.waitForFunction(() => (globalThis as any).document.querySelector('.skeleton') === null)
-        await assertAccessible(t, page, `${path || '/'} at ${width}`)
+    const { page, complaints } = await open(t, '')
+    for (const path of paths) {
+      // Without a reload, because a document takes longer to load axe than to show a page.
+      await page.evaluate(`history.pushState(null, '', '/console${path}')`)
+      await page.evaluate("dispatchEvent(new Event('popstate'))")
+      const title = path === '' ? 'Overview' : path.slice(1)
+      await page.waitForFunction((title) => {
+        const { document } = globalThis as any
+        return document.title.startsWith(`${title} ·`) && document.querySelector('.skeleton') === null
+      }, title)
+      await page.locator('h1, [role=alert]').first().waitFor()
+      for (const [width, colorScheme] of [
+        [1280, 'light'],
+        [390, 'dark'],
+      ] as const) {
+        await page.setViewportSize({ width, height: 900 })
+        await page.emulateMedia({ colorScheme })
+        const name = `${path || '/'} at ${width}`
+        if (width === 1280 || isLongForm || narrowPages.includes(path)) await assertAccessible(t, page, name)
         const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
-        t.notOk(wide, `${path || '/'} does not scroll sideways at ${width}`)
+        t.notOk(wide, `${name} does not scroll sideways`)
       }
-      t.strictSame(complaints, [])
     }
+    t.strictSame(complaints, [])
   })
 })

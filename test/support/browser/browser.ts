@@ -13,6 +13,28 @@ const browserPath = [
 /** The `skip` option of a test that needs Chromium. */
 export const skipWithoutBrowser = browserPath === undefined && 'no Chromium'
 
+/**
+ * Each window loads two pages for the suggestions of its address bar, which cost more CPU than the page of a
+ * test. The others are those of Playwright that matter here, because this list replaces its own.
+ */
+const disabledFeatures = [
+  'WebUIOmniboxPopup',
+  'WebUIOmniboxAimPopup',
+  'AimEnabled',
+  'AvoidUnnecessaryBeforeUnloadCheckSync',
+  'DestroyProfileOnBrowserClose',
+  'HttpsUpgrades',
+  'HttpsFirstBalancedModeAutoEnable',
+  'LensOverlay',
+  'MediaRouter',
+  'PaintHolding',
+  'ThirdPartyStoragePartitioning',
+  'AvoidCorsURLLoaderRestartOnRedirect',
+  'OptimizationHints',
+  'NetworkTimeServiceQuerying',
+  'PreconnectToSearch',
+].join()
+
 /** Starts a headless browser, which the end of the test closes. */
 export async function launchBrowser(t: Test): Promise<Browser> {
   const browser = await chromium.launch({
@@ -26,6 +48,7 @@ export async function launchBrowser(t: Test): Promise<Browser> {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      `--disable-features=${disabledFeatures}`,
     ],
     // In another locale Chromium cannot name files in all languages.
     env: { ...process.env, LANG: 'C.UTF-8' } as Record<string, string>,

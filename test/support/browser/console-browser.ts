@@ -1,10 +1,7 @@
 // The console in a browser: opens its pages, collects complaints, and runs axe.
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type { Browser, Page } from 'playwright-core'
 import type { Test } from 'tap'
-
-const axe = createRequire(import.meta.url).resolve('axe-core')
+import { violationsOn } from './axe.ts'
 
 export interface OpenOptions {
   /** Null opens the sign-in. */
@@ -45,10 +42,7 @@ export async function openConsole(
 }
 
 export async function assertAccessible(t: Test, page: Page, what: string): Promise<void> {
-  // The policy of the page allows no other script, so axe runs in the isolated world of the debugger.
-  const found = (await page.evaluate(
-    `${readFileSync(axe, 'utf8')}; axe.run().then(({ violations }) => violations)`,
-  )) as Array<{ id: string; nodes: Array<{ html: string }> }>
+  const found = await violationsOn(page)
   t.strictSame(
     found.map(({ id, nodes }) => `${id}: ${nodes[0].html}`),
     [],
