@@ -1,7 +1,8 @@
 // The reference page in a real browser that can reach only this server.
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { skipWithoutBrowser } from '../support/browser/browser.ts'
+import { assertNoBarriers } from '../support/browser/axe.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
 import { startServer } from '../support/server/server.ts'
 
@@ -61,11 +62,16 @@ t.test('the root redirects browsers to the reference, and is not a path of the A
   t.equal((await ask('text/html', 'POST')).status, 404)
 })
 
+const browser = skipWithoutBrowser ? null : await launchBrowser(t)
+
 // The page takes seconds to load: these tests share one.
 t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
-  const { page, requests, consoleMessages } = await openReference(t, server.url, {
+  const { page, requests, consoleMessages } = await openReference(t, browser!, server.url, {
     viewport: { width: 1200, height: 900 },
+    colorScheme: 'light',
   })
+
+  t.test('the page is accessible', async (t) => await assertNoBarriers(t, page, '/docs'))
 
   t.test('a reader sees code samples, example responses and the catalogues', async (t) => {
     const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
@@ -85,7 +91,9 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('the page shows the 401 for an invalid key', async (t) => {
     await keyField(page).fill('plat_test_wrong')
-    await tryProfile(page)
+    const dialog = await openDialog(page)
+    await assertNoBarriers(t, page, 'the dialog')
+    await sendButton(dialog).click()
     await page.getByText('401 Unauthorized').waitFor()
     await page.getByText('"UNAUTHORIZED"').waitFor()
     t.equal(consoleMessages.length, 1, 'the browser logs only the 401')
@@ -145,7 +153,7 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
 })
 
 t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser }, async (t) => {
-  const { page, consoleMessages } = await openReference(t, server.url, {
+  const { page, consoleMessages } = await openReference(t, browser!, server.url, {
     viewport: { width: 390, height: 844 },
     colorScheme: 'dark',
   })
@@ -155,8 +163,10 @@ t.test('the page works on a phone and in dark mode', { skip: skipWithoutBrowser 
     'there is no horizontal overflow',
   )
   t.match(await page.evaluate('document.body.className'), /dark-mode/)
+  await assertNoBarriers(t, page, '/docs')
   await keyField(page).fill(server.key)
   const send = sendButton(await openDialog(page))
+  await assertNoBarriers(t, page, 'the dialog')
   const { x, width } = (await send.boundingBox())!
   t.ok(x >= 0 && x + width <= 390, `the Send button is on the screen: ${x} to ${x + width}`)
   await send.click()

@@ -4,7 +4,7 @@ import type { Locator, Page, Request } from 'playwright-core'
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
 import type { OperationId } from '../../generated/operations.ts'
-import { skipWithoutBrowser } from '../support/browser/browser.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
 import { startServer } from '../support/server/server.ts'
 import { isLongForm } from '../support/long-form.ts'
@@ -37,7 +37,9 @@ const optionalHeaders = ['if-match', 'if-none-match', 'idempotency-key', 'range'
 const server = await startServer(t)
 
 t.test('the first click of Test Request does not fail', { skip: skipWithoutBrowser }, async (t) => {
-  const { page } = await openReference(t, server.url, { viewport: { width: 1200, height: 900 } })
+  const browser = await launchBrowser(t)
+  const viewport = { width: 1200, height: 900 }
+  const { page } = await openReference(t, browser, server.url, { viewport })
   await keyField(page).fill(server.key)
   const dialog = await openDialog(page)
   await showOperations(dialog)

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
+import type { Test } from 'tap'
 
 export interface Violation {
   id: string
@@ -20,4 +21,18 @@ export async function violationsOn(page: Page): Promise<Violation[]> {
     `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
       violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
   )
+}
+
+/** Until then, what fades in has too little contrast. */
+const animationsEnded = `Promise.all(document.getAnimations()
+  .filter((animation) => Number.isFinite(animation.effect.getComputedTiming().endTime))
+  .map((animation) => animation.finished.catch(() => {})))`
+
+/** Asserts that axe finds nothing serious or critical. */
+export async function assertNoBarriers(t: Test, page: Page, name: string): Promise<void> {
+  await page.evaluate(animationsEnded)
+  const found = (await violationsOn(page))
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 100)).join(' | ')}`)
+  t.same(found, [], name)
 }

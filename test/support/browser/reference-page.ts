@@ -1,7 +1,6 @@
 // The reference page in a browser that can reach only the server under test.
-import type { Locator, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
-import { launchBrowser } from './browser.ts'
 import { waitUntil } from '../server/wait.ts'
 
 export interface ReferencePage {
@@ -20,11 +19,12 @@ export interface ReferenceOptions {
 /** Opens the page and shows the operations of its first section. */
 export async function openReference(
   t: Test,
+  browser: Browser,
   url: string,
   options: ReferenceOptions = {},
 ): Promise<ReferencePage> {
-  const browser = await launchBrowser(t)
   const context = await browser.newContext(options)
+  t.teardown(() => context.close())
   const requests: string[] = []
   const consoleMessages: string[] = []
   context.on('request', (request) => {
