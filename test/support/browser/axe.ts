@@ -12,13 +12,16 @@ export interface Violation {
 
 const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Runs all rules. The debugger brings axe in, because the policy of the pages allows no other script. */
-export async function violationsOn(page: Page): Promise<Violation[]> {
+/**
+ * Runs all rules on the page or the element of the selector. The debugger brings axe in, because the policy
+ * of the pages allows no other script.
+ */
+export async function violationsOn(page: Page, element = 'html'): Promise<Violation[]> {
   // Once per document, because it takes long to compile.
   if (!(await page.evaluate(`'axe' in window`))) await page.evaluate(source)
   // Without this option axe also describes each element that passes.
   return await page.evaluate(
-    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+    `axe.run('${element}', { resultTypes: ['violations'] }).then(({ violations }) =>
       violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
   )
 }
@@ -29,9 +32,9 @@ const animationsEnded = `Promise.all(document.getAnimations()
   .map((animation) => animation.finished.catch(() => {})))`
 
 /** Asserts that axe finds nothing serious or critical. */
-export async function assertNoBarriers(t: Test, page: Page, name: string): Promise<void> {
+export async function assertNoBarriers(t: Test, page: Page, name: string, element?: string): Promise<void> {
   await page.evaluate(animationsEnded)
-  const found = (await violationsOn(page))
+  const found = (await violationsOn(page, element))
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 100)).join(' | ')}`)
   t.same(found, [], name)

@@ -59,13 +59,15 @@ export function keyField(page: Page | Locator): Locator {
   return page.getByPlaceholder('Token').first()
 }
 
+export const dialogSelector = '.scalar-client--open'
+
 /** Opens the dialog "Test Request" of the first operation. */
 export async function openDialog(page: Page): Promise<Locator> {
   await page
     .locator('[id="platform-api/tag/user/GET/user/profile"]')
     .getByRole('button', { name: 'Test Request' })
     .click()
-  const dialog = page.locator('.scalar-client--open')
+  const dialog = page.locator(dialogSelector)
   await sendButton(dialog).waitFor()
   return dialog
 }
