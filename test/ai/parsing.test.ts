@@ -8,10 +8,12 @@ import { sandboxCommand } from '../../services/ai/parsing/sandbox-process.ts'
 import {
   defaultLimits,
   parseDocument,
+  type DocumentSource,
   type ParseResult,
   type ParsingLimits,
 } from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf } from '../../services/storage/content-type.ts'
+import { parseInProcess } from '../support/ai/document-worker.ts'
 import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/ai/documents.ts'
 import { parserProcesses } from '../support/ai/hostile-parsing.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -20,19 +22,28 @@ const folder = t.testdir({})
 const chunking = { maxTokens: 200, overlapTokens: 30 }
 let count = 0
 
-async function parse(
-  name: string,
-  content: Buffer | string,
-  { limits, signal }: { limits?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
-): Promise<ParseResult> {
+async function write(name: string, content: Buffer | string): Promise<DocumentSource> {
   const path = join(folder, String(count++))
   const bytes = Buffer.from(content)
   writeFileSync(path, bytes)
-  return parseDocument(
-    { path, name, contentType: await contentTypeOf(bytes, { isComplete: true, declared: null, name }) },
-    chunking,
-    { limits, signal },
-  )
+  return {
+    path,
+    name,
+    contentType: await contentTypeOf(bytes, { isComplete: true, declared: null, name }),
+  }
+}
+
+/** In this process: a test below asserts that the sandboxed process gives the same result for each type. */
+async function parse(name: string, content: Buffer | string): Promise<ParseResult> {
+  return await parseInProcess(await write(name, content), chunking)
+}
+
+async function parseInSandbox(
+  name: string,
+  content: Buffer | string,
+  options: { limits?: Partial<ParsingLimits>; signal?: AbortSignal } = {},
+): Promise<ParseResult> {
+  return await parseDocument(await write(name, content), chunking, options)
 }
 
 const headings = ({ chunks }: ParseResult): (string | null)[] => chunks.map(({ heading }) => heading)
@@ -277,6 +288,21 @@ t.test('the language of a text is a configuration of PostgreSQL, or simple', asy
   t.equal((await parse('a.txt', languages['german'])).language, 'german')
 })
 
+t.test('the sandboxed process gives the same result for each type', async (t) => {
+  const documents: Record<string, Buffer | string> = {
+    'a.txt': languages['german'],
+    'a.md': '# Events\n\nKept for **30** days.\n',
+    'a.html': '<title>Hours</title><p>Nine to five.',
+    'a.csv': 'Name,Born\nAda,1815\n',
+    'a.json': '{"name":"Ada","born":1815}',
+    'a.pdf': pdf([[{ text: 'Report', size: 24 }, 'The first page.'], ['The second page.']]),
+    'a.docx': docx(paragraph('Handbook', 'H1') + table([['Ada', '30']])),
+  }
+  for (const [name, content] of Object.entries(documents))
+    t.strictSame(await parseInSandbox(name, content), await parse(name, content), name)
+  await t.rejects(parseInSandbox('a.json', '{'), { code: 'damaged' })
+})
+
 const slowPdf = (): Buffer =>
   pdfOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
@@ -295,14 +321,14 @@ t.test('parsing stops at its limits, and when it is aborted', async (t) => {
     [{ inputBytes: 10 }, 'too_large'],
   ]
   for (const [limits, code] of exceeded)
-    await t.rejects(parse('a.txt', 'More than ten bytes.', { limits }), { code }, code)
+    await t.rejects(parseInSandbox('a.txt', 'More than ten bytes.', { limits }), { code }, code)
   const reason = new Error('aborted')
   const controller = new AbortController()
-  const aborted = t.rejects(parse('a.pdf', slowPdf(), { signal: controller.signal }), reason)
+  const aborted = t.rejects(parseInSandbox('a.pdf', slowPdf(), { signal: controller.signal }), reason)
   await waitUntil(() => !existsSync('/proc/self/cmdline') || parserProcesses().length > 0)
   controller.abort(reason)
   await aborted
-  await t.rejects(parse('a.txt', 'text', { signal: AbortSignal.abort(reason) }), reason)
+  await t.rejects(parseInSandbox('a.txt', 'text', { signal: AbortSignal.abort(reason) }), reason)
   t.same(parserProcesses(), [])
 })
 

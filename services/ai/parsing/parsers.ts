@@ -2,7 +2,7 @@
 // loaded only when it is needed.
 import type { ChunkingOptions } from './chunker.ts'
 import { decode, declaredCharset } from './charset.ts'
-import { ParsingError } from './errors.ts'
+import { ParsingError, type ParsingErrorCode } from './errors.ts'
 import type { ChunkedText } from './wire-format.ts'
 import { detectType, type DocumentType, type TypeHints } from './detect-type.ts'
 import type { ParsedDocument } from './parsed-document.ts'
@@ -28,6 +28,27 @@ export async function parseBytes(
   if (!visibleCharacter.test(text)) throw new ParsingError('empty')
   const { chunkDocument } = await import('./chunker.ts')
   return { text, pages, ...chunkDocument(document, chunking) }
+}
+
+/** Every error of a parser is attributed to the document, also that it cannot be read. */
+export async function parseOrError(
+  read: () => Buffer,
+  options: ParserOptions,
+): Promise<ChunkedText | ParsingErrorCode> {
+  try {
+    return await parseBytes(read(), options)
+  } catch (error) {
+    return errorCodeOf(error)
+  }
+}
+
+function errorCodeOf(error: unknown): ParsingErrorCode {
+  if (error instanceof ParsingError) return error.code
+  const message = error instanceof Error ? error.message : ''
+  if (/invalid string length|cannot create a string|file size/i.test(message)) return 'too_large'
+  return /allocation failed|invalid (?:typed )?array (?:buffer )?length|out of memory/i.test(message)
+    ? 'too_much_memory'
+    : 'damaged'
 }
 
 type Parser = (bytes: Buffer, limit: number) => ParsedDocument | Promise<ParsedDocument>

@@ -4,10 +4,17 @@
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Test } from 'tap'
-import type { DocumentParser } from '../../../services/ai/knowledge/index-document.ts'
 import { createDocumentWorker } from '../../../services/ai/knowledge/worker.ts'
-import { defaultLimits, toParseResult } from '../../../services/ai/parsing/parse.ts'
-import { parseBytes } from '../../../services/ai/parsing/parsers.ts'
+import type { ChunkingOptions } from '../../../services/ai/parsing/chunker.ts'
+import {
+  defaultLimits,
+  toParseResult,
+  type DocumentSource,
+  type ParseResult,
+  type ParsingLimits,
+} from '../../../services/ai/parsing/parse.ts'
+import { parseOrError } from '../../../services/ai/parsing/parsers.ts'
+import { decodeAnswer, encodeAnswer } from '../../../services/ai/parsing/wire-format.ts'
 import type { TestServer } from '../server/server.ts'
 
 /** Indexes the documents of the server until the test ends. */
@@ -29,12 +36,14 @@ export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: Tes
   t.teardown(() => worker.stop())
 }
 
-const parseInProcess: DocumentParser = async ({ path, name, contentType }, chunking) =>
-  await toParseResult(
-    await parseBytes(await readFile(path), {
-      contentType,
-      extension: extname(name).slice(1).toLowerCase(),
-      outputBytes: defaultLimits.outputBytes,
-      chunking,
-    }),
-  )
+/** Parses as the sandboxed process does. */
+export async function parseInProcess(
+  { path, name, contentType }: DocumentSource,
+  chunking: ChunkingOptions,
+  { limits: { outputBytes = defaultLimits.outputBytes } = {} }: { limits?: Partial<ParsingLimits> } = {},
+): Promise<ParseResult> {
+  const bytes = await readFile(path)
+  const extension = extname(name).slice(1).toLowerCase()
+  const answer = await parseOrError(() => bytes, { contentType, extension, outputBytes, chunking })
+  return await toParseResult(decodeAnswer(encodeAnswer(answer), outputBytes))
+}

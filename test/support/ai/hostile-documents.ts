@@ -22,6 +22,10 @@ export interface HostileDocument {
   make: () => Buffer | string
   /** Allowed outcomes; `ready` is a ParseResult. */
   outcomes: ('ready' | ParsingErrorCode)[]
+  /** Whether the sandbox is what the document attacks. Default: where it may exceed a limit. */
+  sandboxed?: boolean
+  /** Whether only the long form parses it, because another document exceeds the same limit. */
+  longForm?: boolean
   /** Checks a ParseResult further. */
   isExpected?: (reading: ParseResult) => boolean
 }
@@ -106,6 +110,7 @@ const pdfs: HostileDocument[] = [
   {
     title: 'a PDF with a stream deflated four times',
     name: 'a.pdf',
+    longForm: true,
     outcomes: ['too_much_memory', 'too_slow', 'damaged', 'empty', 'too_large'],
     make: () =>
       onePage(
@@ -140,6 +145,7 @@ const pdfs: HostileDocument[] = [
   {
     title: 'a PDF with JavaScript and a launch action',
     name: 'a.pdf',
+    sandboxed: true,
     outcomes: ['ready'],
     isExpected: ({ text }) => text === 'Only this.',
     make: () =>
@@ -154,6 +160,7 @@ const pdfs: HostileDocument[] = [
   {
     title: 'a PDF with code in its font matrix',
     name: 'a.pdf',
+    sandboxed: true,
     outcomes: ['ready', 'damaged', 'empty'],
     make: () =>
       pdfOf([
@@ -275,6 +282,7 @@ const archives: HostileDocument[] = [
   {
     title: 'a DOCX with entry names outside of its folder',
     name: 'a.docx',
+    sandboxed: true,
     outcomes: ['ready'],
     isExpected: ({ text }) => text === 'Inside.',
     make: () =>
@@ -291,6 +299,7 @@ const archives: HostileDocument[] = [
   {
     title: 'a DOCX whose main document is a path outside of the archive',
     name: 'a.docx',
+    sandboxed: true,
     outcomes: ['ready', 'damaged', 'empty'],
     isExpected: ({ text }) => !text.includes('root:'),
     make: () =>
@@ -309,6 +318,7 @@ const archives: HostileDocument[] = [
   {
     title: 'a DOCX with an external entity',
     name: 'a.docx',
+    sandboxed: true,
     outcomes: ['damaged'],
     make: () =>
       parts('', {
