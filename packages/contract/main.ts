@@ -41,6 +41,9 @@ Exit code 0: the server conforms to the contract. 1: it does not. 2: the run cou
 found nothing but did not check everything. After Ctrl-C the run ends with a report.`
 
 answerHelp(import.meta, usage)
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
 function parseOptions(args: string[]) {
   return parseArgs({
     args,
@@ -111,11 +114,19 @@ function numberOf(name: string, text: string | undefined, minimum: number): numb
   return number
 }
 
-/** @returns the exit code. @throws UsageError and others, see `isKnown`. */
-export async function main(args: string[]): Promise<number> {
+/**
+ * Runs the command. @returns its exit code. @throws UsageError and others, see `isKnown`.
+ * @param print writes the report.
+ * @param errors gets the progress.
+ */
+export async function runCommand(
+  args: string[],
+  print: (text: string) => void = console.log,
+  errors: Parameters<typeof createProgress>[0] = process.stderr,
+): Promise<number> {
   const options = parseOptions(args)
   if (options.help) {
-    console.log(usage)
+    print(usage)
     return 0
   }
   const profile = await loadProfile(options.profile, { openapi })
@@ -133,10 +144,11 @@ export async function main(args: string[]): Promise<number> {
   const runs = numberOf('runs', options.runs, 1)
   const time = numberOf('time', options.time, 1) * 1000
   const selected = operationFilter(options, operations, serverPath(document.servers))
-  const progress = createProgress(process.stderr)
+  const progress = createProgress(errors)
   const interrupted = new AbortController()
+  const interrupt = (): void => interrupted.abort()
   // The second signal ends the process.
-  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interrupted.abort())
+  for (const name of signals) process.once(name, interrupt)
   const outcome = await runContract({
     profile,
     document,
@@ -150,13 +162,16 @@ export async function main(args: string[]): Promise<number> {
     selected,
     signal: interrupted.signal,
     onProgress: progress.show,
-  }).finally(() => progress.end())
-  report(outcome, url, options)
+  }).finally(() => {
+    progress.end()
+    for (const name of signals) process.off(name, interrupt)
+  })
+  print(reportAsText(outcome, url, options))
+  writeReports(outcome, url, options)
   return outcome.findings.all.length > 0 ? 1 : outcome.unfinished.length > 0 ? 2 : 0
 }
 
-function report(outcome: Outcome, url: string, { junit, html, ...options }: Options): void {
-  console.log(reportAsText(outcome, url, options))
+function writeReports(outcome: Outcome, url: string, { junit, html }: Options): void {
   for (const [file, text] of [
     [junit, () => reportAsJUnit(outcome)],
     [html, () => reportAsHtml(outcome, url)],
@@ -177,7 +192,7 @@ export function isKnown(error: unknown): boolean {
 
 if (import.meta.main) {
   try {
-    process.exitCode = await main(process.argv.slice(2))
+    process.exitCode = await runCommand(process.argv.slice(2))
   } catch (error) {
     console.error(isKnown(error) ? messageOf(error) : error)
     process.exitCode = 2

@@ -1,6 +1,6 @@
 // Deprecation: the headers of deprecated operations, and the notice period that the linter enforces.
-import t, { type Test } from 'tap'
-import { miniProject, type MiniProject } from '../support/generator/mini-project.ts'
+import t from 'tap'
+import { miniProject } from '../support/generator/mini-project.ts'
 
 const pagination = '{ page: 1, limit: 20, total: 60, total_pages: 3, next_cursor: null }'
 const page = `{ status: 200, body: { data: [], pagination: ${pagination} } }`
@@ -19,15 +19,20 @@ const handlers = {
 export const edge = { ${edgeIds.map((id) => `${id}: answer`).join(', ')} }\n`,
 }
 
-/** The mini spec with these lines added to the operations of these ids. */
-async function projectWith(
-  t: Test,
+/** All tests change the spec of one project, so the generator is loaded only once. */
+const project = await miniProject(t.testdir(), handlers)
+const specs = ['spec/things.yaml', 'spec/edge.yaml']
+const originals = new Map(
+  await Promise.all(specs.map(async (file) => [file, await project.read(file)] as const)),
+)
+
+/** Writes the mini spec with these lines added to the operations of these ids. */
+async function declare(
   deprecated: Record<string, string>,
   { open: withoutKey = [] as string[] } = {},
-): Promise<MiniProject> {
-  const project = await miniProject(t.testdir(), handlers)
-  for (const file of ['spec/things.yaml', 'spec/edge.yaml']) {
-    let text = await project.read(file)
+): Promise<void> {
+  for (const [file, original] of originals) {
+    let text = original
     for (const [id, lines] of Object.entries(deprecated))
       text = text.replace(
         `      operationId: ${id}\n`,
@@ -43,7 +48,6 @@ async function projectWith(
       )
     await project.write(file, text)
   }
-  return project
 }
 
 const deprecatedLines = 'deprecated: true\nx-deprecated-at: 2026-12-01\nx-sunset: 2027-06-30'
@@ -51,8 +55,7 @@ const deprecatedAt = `@${Date.UTC(2026, 11, 1) / 1000}`
 const sunset = 'Wed, 30 Jun 2027 00:00:00 GMT'
 
 t.test('every answer of a deprecated operation has its dates and its successor in the headers', async (t) => {
-  const project = await projectWith(
-    t,
+  await declare(
     {
       getNumber: `${deprecatedLines}\nx-successor: getBatch`,
       updateThing: `${deprecatedLines}\nx-successor: getThing`,
@@ -100,8 +103,6 @@ t.test('every answer of a deprecated operation has its dates and its successor i
 })
 
 t.test('the published contract declares the headers and describes the deprecation', async (t) => {
-  const project = await projectWith(t, { getNumber: `${deprecatedLines}\nx-successor: getBatch` })
-  await project.generate()
   const { paths } = JSON.parse(await project.read('generated/openapi.json'))
   const operation = paths['/numbers/{number}'].get
   t.match(
@@ -139,7 +140,7 @@ const mistakes: Record<string, [lines: string, says: RegExp]> = {
 
 for (const [name, [lines, says]] of Object.entries(mistakes)) {
   t.test(`${name} is reported with its line in the spec`, async (t) => {
-    const project = await projectWith(t, { getNumber: lines })
+    await declare({ getNumber: lines })
     const failed = await project.generate().then(
       () => '',
       (error: Error) => error.message,

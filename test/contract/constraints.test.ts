@@ -1,6 +1,7 @@
 // Constraints on requests: breaks each constraint of the spec by itself and expects an answer that names that
 // field and that constraint only. The cases are built from constraints.json, so a constraint that is deleted
-// from the spec fails.
+// from the spec fails. `npm run faults` breaks each constraint in all requests, `npm test` in the first one,
+// and one constraint in each part of a request.
 import t from 'tap'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,9 +23,10 @@ import {
   problemsOf,
 } from '../support/contract/constraint-negatives.ts'
 import { createSender, valueOfPart } from '../support/contract/constraint-requests.ts'
-import { requestRoots, sitesOf, type SchemaRoot } from '../support/contract/constraint-sites.ts'
+import { requestRoots, sitesOf, type SchemaRoot, type Site } from '../support/contract/constraint-sites.ts'
 import type { OperationRequest } from '../support/operations/operation-fixture.ts'
 import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
+import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 
 const spec = join(import.meta.dirname, '../../spec/openapi.yaml')
@@ -49,6 +51,13 @@ t.test(
     const counts = { sites: 0, alone: 0, with: new Map<Rule, number>(), not: new Map<Rule, number>() }
     const count = (map: Map<Rule, number>, rule: Rule): void => {
       map.set(rule, (map.get(rule) ?? 0) + 1)
+    }
+    const broken = new Set<string>()
+    /** In the short form, the sites of constraints that no other request had; at least one that can be broken. */
+    const chosen = (sites: Site[], canBreak: (site: Site) => boolean): Site[] => {
+      const found = isLongForm ? sites : sites.filter(({ constraint }) => !broken.has(nameOf(constraint)))
+      for (const { constraint } of found) broken.add(nameOf(constraint))
+      return found.some(canBreak) ? found : [...found, ...sites.filter(canBreak).slice(0, 1)]
     }
     const known = new Set<string>(served.map(({ id }) => id))
 
@@ -83,7 +92,8 @@ t.test(
         `the ${root.part} of ${root.operation} is valid before a constraint is broken`,
       )
       const buildCase = createCaseBuilder(document, check, root, validValue)
-      for (const site of sitesOf(document, root).filter((site) => !isStructural(site))) {
+      const sites = sitesOf(document, root).filter((site) => !isStructural(site))
+      for (const site of chosen(sites, (each) => 'expected' in buildCase(each))) {
         const found = buildCase(site)
         const name = `${root.operation} ${root.part} ${nameOf(found.site.constraint)}`
         counts.sites++

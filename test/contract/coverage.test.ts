@@ -36,6 +36,10 @@ import { waitUntil } from '../support/server/wait.ts'
 // Other files that this process ran covered responses, too.
 coveredResponses.clear()
 const server = await startServer(t, { env: { UPLOAD_MAX_BYTES: String(4 * 1024 * 1024) } })
+/** The connection that holds idempotency keys. */
+const locks = new pg.Client({ connectionString: server.databaseUrl })
+await locks.connect()
+t.teardown(() => locks.end())
 const declares = (status: number) => operationInfos.filter((info) => info.replies[status] !== undefined)
 
 /** A valid request, sent to a server on which the operation is available. */
@@ -70,7 +74,7 @@ const sendForStatus = (status: number) => async (id: OperationId) =>
     await requestFor(server, id, fixtures[id].byStatus?.[status] === undefined ? {} : { forStatus: status }),
   )
 const sharedRequests = new Map<OperationId, OperationRequest>()
-/** A rejected request changes nothing, so all tests of rejections share one fixture per operation. */
+/** Rejected and reading requests change nothing, so their tests share one fixture per operation. */
 async function sharedRequest(id: OperationId): Promise<OperationRequest> {
   const request = sharedRequests.get(id) ?? (await requestFor(server, id))
   sharedRequests.set(id, request)
@@ -233,14 +237,8 @@ testStatus(303, 'the answer redirects, also to the page of another gateway', asy
   return reply
 })
 
-for (const status of [200, 201, 202, 204]) {
-  testStatus(status, 'the request is valid', async (id) =>
-    status === successStatus(id) ? await send(await validRequestFor(id)) : await sendForStatus(status)(id),
-  )
-}
-
 testStatus(206, 'the request asks for a range', async (id) => {
-  const request = await requestFor(server, id)
+  const request = await sharedRequest(id)
   const whole = await send(request)
   const part = await send(request, { headers: { range: 'bytes=1-3' } })
   t.same(part.bytes, whole.bytes.subarray(1, 4), id)
@@ -250,13 +248,13 @@ testStatus(206, 'the request asks for a range', async (id) => {
 })
 
 testStatus(416, 'the range starts after the end', async (id) => {
-  const reply = await send(await requestFor(server, id), { headers: { range: 'bytes=1000000-' } })
+  const reply = await send(await sharedRequest(id), { headers: { range: 'bytes=1000000-' } })
   t.match(reply.headers.get('content-range'), /^bytes \*\/\d+$/, id)
   return reply
 })
 
 testStatus(304, 'If-None-Match is the current ETag', async (id) => {
-  const request = await requestFor(server, id)
+  const request = await sharedRequest(id)
   const { headers } = await send(request)
   return await send(request, { headers: { 'if-none-match': headers.get('etag')! } })
 })
@@ -315,11 +313,11 @@ t.test('408: the body stops arriving', async (t) => {
   )
   await Promise.all(
     targets.map(async ({ id, method, form = false }: OperationInfo & { id: OperationId; form?: boolean }) => {
-      const request = await requestFor(
-        server,
-        id,
-        fixtures[id].byStatus?.[408] === undefined ? { form } : { forStatus: 408 },
-      )
+      const ofStatus = fixtures[id].byStatus?.[408] !== undefined
+      const request =
+        ofStatus || form
+          ? await requestFor(server, id, ofStatus ? { forStatus: 408 } : { form })
+          : await sharedRequest(id)
       const { raw, type } = encodedBody(request)!
       const headers = [
         ...Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
@@ -365,9 +363,12 @@ t.test('429: the rate limit of the key is used up', async (t) => {
     'REFRESH',
   ]
   const policies = names.map((name) => [`RATE_LIMIT_${name}`, '1'])
-  const limited = await startServer(t, { env: Object.fromEntries(policies) })
+  const limited = await startServer(t, {
+    ...sharedDataOf(server),
+    env: { ...sharedDataOf(server).env, ...Object.fromEntries(policies) },
+  })
   for (const { id } of declares(429)) {
-    const request = await requestFor(limited, id)
+    const request = { ...(await sharedRequest(id)), server: limited }
     const { secret } = await createApiKey(limited, request.caller.id)
     await send(request, { key: secret, headers: { accept: 'image/png' } })
     const reply = await send(request, { key: secret })
@@ -386,9 +387,9 @@ t.test('500: the handler throws, and the answer shows nothing of the error', asy
       },
     ]),
   ) as unknown as Operations
-  const failingServer = await startServer(t, { handlers: throwing })
+  const failingServer = await startServer(t, { ...sharedDataOf(server), handlers: throwing })
   for (const { id } of declares(500)) {
-    const reply = await send(await requestFor(failingServer, id))
+    const reply = await send({ ...(await sharedRequest(id)), server: failingServer })
     t.equal(reply.status, 500, id)
     t.equal(reply.body.error.code, 'SERVER_ERROR', id)
     t.notMatch(reply.text, /secret inside/, id)
@@ -402,13 +403,15 @@ t.test('500: the handler throws, and the answer shows nothing of the error', asy
   }
 })
 
+/** The answers to the valid requests that were first sent while the database was unreachable. */
+const afterOutage = new Map<OperationId, Reply>()
+
 t.test('503: the database is unreachable', async (t) => {
-  const directServer = await startServer(t)
-  const proxy = await createDatabaseProxy(t, directServer.databaseUrl)
-  const proxiedServer = await startServer(t, { ...sharedDataOf(directServer), databaseUrl: proxy.url })
+  const proxy = await createDatabaseProxy(t, server.databaseUrl)
+  const proxiedServer = await startServer(t, { ...sharedDataOf(server), databaseUrl: proxy.url })
   const requests = new Map<OperationId, OperationRequest>()
   for (const { id } of declares(503).filter(({ id }) => served.some((one) => one.id === id)))
-    requests.set(id, { ...(await requestFor(directServer, id)), server: proxiedServer })
+    requests.set(id, { ...(await requestFor(server, id)), server: proxiedServer })
   await proxy.cut()
   for (const [id, request] of requests) {
     const reply = await send(request)
@@ -418,6 +421,7 @@ t.test('503: the database is unreachable', async (t) => {
   await proxy.restore()
   for (const [id, request] of requests) {
     const reply = await send(request)
+    afterOutage.set(id, reply)
     t.equal(
       reply.status,
       successStatus(id),
@@ -429,6 +433,13 @@ t.test('503: the database is unreachable', async (t) => {
     'the server to listen for revoked keys again',
   )
 })
+
+for (const status of [200, 201, 202, 204]) {
+  testStatus(status, 'the request is valid', async (id) => {
+    if (status !== successStatus(id)) return await sendForStatus(status)(id)
+    return afterOutage.get(id) ?? (await send(await validRequestFor(id)))
+  })
+}
 
 t.test('503: the payment gateway, or the identity provider, is unreachable', async (t) => {
   for (const id of [...unconfiguredOperations, ...providerOperations]) {
@@ -477,19 +488,13 @@ async function whileMessageInProgress(request: OperationRequest): Promise<Reply>
 
 /** Takes the advisory lock of the idempotency key on another connection. */
 async function whileLocked(request: OperationRequest): Promise<Reply> {
-  const client = new pg.Client({ connectionString: server.databaseUrl })
-  await client.connect()
+  const { method } = operations[request.id]
+  const path = operations[request.id].path.replace(/\{([^}]+)\}/g, (_, name: string) => request.params![name])
+  const name = [`idempotency ${request.caller.id} ${method} ${path} running`]
+  await locks.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', name)
   try {
-    const { method } = operations[request.id]
-    const path = operations[request.id].path.replace(
-      /\{([^}]+)\}/g,
-      (_, name: string) => request.params![name],
-    )
-    await client.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [
-      `idempotency ${request.caller.id} ${method} ${path} running`,
-    ])
     return await send(request, { headers: { 'idempotency-key': 'running' } })
   } finally {
-    await client.end()
+    await locks.query('SELECT pg_advisory_unlock(hashtextextended($1, 0))', name)
   }
 }

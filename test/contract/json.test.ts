@@ -1,7 +1,10 @@
-// Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect.
+// Strict JSON: an invalid or ambiguous body is answered with 400 and has no effect. All operations have the
+// same parser: `npm test` asks one of each kind, `npm run faults` all.
 import t from 'tap'
 import { requestFor, send, withJson } from '../support/operations/operation-fixtures.ts'
 import { recordChanges } from '../support/server/changes.ts'
+import { oneOfEachKind, pipelineKind } from '../support/operations/kinds.ts'
+import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
@@ -80,7 +83,7 @@ const corpus: Record<
   ],
 }
 
-for (const { id } of withJson) {
+for (const { id } of isLongForm ? withJson : oneOfEachKind(withJson, pipelineKind)) {
   t.test(`${id} accepts strict JSON only`, async (t) => {
     const request = await requestFor(server, id)
     const right = JSON.stringify(request.body)

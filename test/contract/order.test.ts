@@ -1,5 +1,7 @@
 // The order of checks. A request with two mistakes gets the answer of the earlier check: 401 for the key, 429
 // for the rate limit, 403 for the scope, 400 for the request, 404, 403 for the permission, then 409 or 412.
+// The request pipeline makes the checks up to 400: `npm test` asks one operation of each kind, and
+// `npm run faults` all. The handlers make the later ones, so both ask all operations.
 import t from 'tap'
 import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import {
@@ -11,11 +13,15 @@ import {
   unrelatedScope,
   secured,
   send,
+  sharedDataOf,
   withBody,
   withFields,
 } from '../support/operations/operation-fixtures.ts'
 import { recordChanges } from '../support/server/changes.ts'
 import { createApiKey } from '../support/database/db-fixtures.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { oneOfEachKind, pipelineKind } from '../support/operations/kinds.ts'
+import { isLongForm } from '../support/long-form.ts'
 import type { OperationRequest } from '../support/operations/operation-fixture.ts'
 import { startServer } from '../support/server/server.ts'
 
@@ -39,19 +45,29 @@ const largeBodyOf = (request: OperationRequest) => ({
     Buffer.concat([Buffer.from(encodedBody(request)!.raw as string), Buffer.alloc(1024 * 1024, 'x')]),
   ),
 })
+const asked = isLongForm ? secured : oneOfEachKind(secured, pipelineKind)
+const policyOf = ({ rateLimit, keyOptional }: OperationInfo) => [rateLimit, keyOptional]
+const limitedOperations = isLongForm ? secured : oneOfEachKind(secured, policyOf)
 const needsScope = ({ scopes }: { scopes: string[] | null }) => scopes!.length > 0
+const inProjects = operationInfos.filter(
+  (info) => info.projectAccess !== null && info.projectAccess.role !== 'none',
+)
 const requests = new Map<string, OperationRequest>()
 for (const { id } of secured) requests.set(id, await requestFor(server, id))
+const limited = await startServer(t, {
+  ...sharedDataOf(server),
+  env: { ...sharedDataOf(server).env, ...policies },
+})
 
 t.test(
   '401 comes before 429, so a caller without a key learns nothing about the rate limit of a key',
   async (t) => {
-    const limited = await startServer(t, { env: policies })
-    for (const info of secured) {
+    for (const info of limitedOperations) {
       const { id } = info
-      const request = await requestFor(limited, id)
+      const request = { ...requests.get(id)!, server: limited }
       const { secret } = await createApiKey(limited, request.caller.id)
-      await send(request, { key: secret })
+      // A request that fails counts as well.
+      await send(request, { key: secret, headers: { accept: 'image/png' } })
       t.equal(
         (await send(request, { key: secret })).status,
         429,
@@ -65,9 +81,8 @@ t.test(
 )
 
 t.test('429 comes before 403: a request without the scope counts against the rate limit', async (t) => {
-  const limited = await startServer(t, { env: policies })
-  for (const { id } of secured.filter(needsScope)) {
-    const request = await requestFor(limited, id)
+  for (const { id } of limitedOperations.filter(needsScope)) {
+    const request = { ...requests.get(id)!, server: limited }
     // All requests of a user count, so each operation has a user of its own.
     const { id: userId } = await limited.person()
     const { secret } = await createApiKey(limited, userId, { scopes: [unrelatedScope(id)] })
@@ -78,13 +93,13 @@ t.test('429 comes before 403: a request without the scope counts against the rat
 
 t.test('401 and 403 for the scope come before 400, 404, 406, 413 and 415', async (t) => {
   const keys = new Map<string, string>()
-  for (const { id } of secured)
+  for (const { id } of asked)
     keys.set(
       id,
       (await createApiKey(server, requests.get(id)!.caller.id, { scopes: [unrelatedScope(id)] })).secret,
     )
   const before = await changes()
-  for (const info of secured) {
+  for (const info of asked) {
     const { id } = info
     const request = requests.get(id)!
     // Without a key these operations serve public files, so the request is validated first.
@@ -123,7 +138,7 @@ t.test('401 and 403 for the scope come before 400, 404, 406, 413 and 415', async
 })
 
 t.test('400 comes before 404', async (t) => {
-  for (const { id } of secured.filter((info) => info.path.includes('{'))) {
+  for (const { id } of asked.filter((info) => info.path.includes('{'))) {
     const request = withUnknownIds(requests.get(id)!)
     t.equal((await send(withUnknownParameter(request))).status, 400, `${id} with an unknown parameter`)
     if (request.body !== undefined)
@@ -136,9 +151,7 @@ t.test('400 comes before 404', async (t) => {
 })
 
 t.test('400 comes before 403 for the permission, 409 and 412', async (t) => {
-  for (const { id, ifMatch } of operationInfos.filter(
-    (info) => info.projectAccess !== null && info.projectAccess.role !== 'none',
-  )) {
+  for (const { id, ifMatch } of isLongForm ? inProjects : oneOfEachKind(inProjects, pipelineKind)) {
     t.equal(
       (await send(withUnknownParameter(await requestFor(server, id, { role: 'none' })))).status,
       400,
@@ -174,9 +187,7 @@ t.test('404 comes before 403 for the permission, 409 and 412', async (t) => {
 })
 
 t.test('403 for the permission comes before 409 and 412', async (t) => {
-  for (const info of operationInfos.filter(
-    (info) => info.projectAccess !== null && info.projectAccess.role !== 'none',
-  )) {
+  for (const info of inProjects) {
     const request = await requestFor(server, info.id, { role: 'none' })
     if (info.ifMatch !== null)
       t.equal(
@@ -214,7 +225,8 @@ t.test('409 and 412 come before the change', async (t) => {
 t.test(
   'the Content-Type, then the syntax, then the fields of a body are checked before the resource is loaded',
   async (t) => {
-    for (const { id, form } of withBody) {
+    const bodyKind = (info: (typeof withBody)[number]) => [pipelineKind(info), info.form]
+    for (const { id, form } of isLongForm ? withBody : oneOfEachKind(withBody, bodyKind)) {
       const request = await requestFor(server, id, { form })
       const unknownRequest = withUnknownIds(request)
       t.equal(

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { noS3 } from '../../scripts/test/s3-server.ts'
+import { createTestDatabase } from '../support/database/database.ts'
 import { createClient } from '../support/http/client.ts'
 import { createCluster, execute, runCluster } from '../support/database/own-postgres.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
@@ -40,7 +41,7 @@ t.test('credentials of PostgreSQL that expire', async (t: Test) => {
 const [, s3] = storeKinds
 t.test('credentials of S3 that are wrong', { skip: noS3 }, async (t: Test) => {
   const settings = await s3.env(t)
-  const databaseUrl = (await runCluster(t, await createCluster())).url
+  const { url: databaseUrl } = await createTestDatabase(t)
   const right = await startServer(t, { databaseUrl, env: settings })
   const { key, client: before } = await right.person()
   const file = await uploadFile(before, { bytes: 'kept' })
@@ -57,7 +58,7 @@ t.test('credentials of S3 that are wrong', { skip: noS3 }, async (t: Test) => {
   t.equal((await client.post('/projects', { name: 'without files' })).status, 201)
   t.match(await client.get('/readyz'), { body: { status: 'degraded', checks: { storage: 'unavailable' } } })
   await wrong.end('SIGTERM')
-  const again = await spawnServer(t, env)
+  const again = await startServer(t, { databaseUrl, env: settings })
   t.equal((await createClient(again.url, key).get(`/storage/files/${file.id}/download`)).text, 'kept')
 })
 

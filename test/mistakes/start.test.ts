@@ -1,13 +1,15 @@
 // Mistakes of the operator that a start finds: server and worker refuse with one sentence, and change neither
 // rows nor files. Those of TLS are in test/infra/private-authority.test.ts, those of backups in test/backup/.
+// `npm run faults` starts both as processes for each mistake, `npm test` for the first one.
 import t, { type Test } from 'tap'
 import { newFolder } from '../support/server/backups.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { createClient } from '../support/http/client.ts'
-import { requireRefusal, type Settings } from '../support/generator/mistakes.ts'
+import { requireRefusal, startHere, type Settings } from '../support/generator/mistakes.ts'
 import { createCluster, execute, runCluster } from '../support/database/own-postgres.ts'
 import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgbouncer.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 import { uploadFile } from '../support/storage/storage.ts'
 import { newDatabase } from '../support/server/store-servers.ts'
@@ -23,81 +25,82 @@ async function installation(t: Test, id = 'db_first'): Promise<Settings & { key:
   return { ...settings, key }
 }
 
+/** A start that refuses changes nothing, so the tests share what is kept. */
+const first = await installation(t)
+
 t.test('the wrong database with the right store', async (t: Test) => {
-  const settings = await installation(t)
-  const wrong = { ...settings, DATABASE_URL: await newDatabase(t, 'db_second') }
+  const wrong = { ...first, DATABASE_URL: await newDatabase(t, 'db_second') }
   const sentence =
     /^The file store \S+ belongs to the database db_first, but this is the database db_second: set/
-  await requireRefusal(t, { env: wrong, kept: settings, sentence })
+  await requireRefusal(t, { env: wrong, kept: first, sentence, asProcesses: true })
 })
 
 t.test('the right database with an empty store', async (t: Test) => {
-  const settings = { ...(await installation(t)), STORAGE_DIR: newFolder(t) }
+  const settings = { ...first, STORAGE_DIR: newFolder(t) }
   const sentence = /^The file store \S+ is empty, but the database db_first has files: set/
   await requireRefusal(t, { env: settings, sentence })
 })
 
 t.test('two databases with one store', async (t: Test) => {
-  const [first, second] = [await installation(t), await installation(t, 'db_second')]
+  const second = await installation(t, 'db_second')
   const both = { ...second, STORAGE_DIR: first.STORAGE_DIR }
   const sentence =
     /^The file store \S+ belongs to the database db_first, but this is the database db_second: set/
   await requireRefusal(t, { env: both, sentence })
-  await spawnServer(t, first)
+  await startHere(t, first)
 })
 
 t.test(
   'a pooler in transaction mode without DATABASE_DIRECT_URL',
   { skip: skipWithoutPgBouncer },
   async (t) => {
-    const settings = await installation(t)
-    const pooled = await startPgBouncer(t, settings.DATABASE_URL, 'transaction')
+    const pooled = await startPgBouncer(t, first.DATABASE_URL, 'transaction')
     const sentence = /^DATABASE_URL leads to a pooler in transaction mode, .*: set DATABASE_DIRECT_URL to/
-    await requireRefusal(t, { env: { ...settings, DATABASE_URL: pooled }, kept: settings, sentence })
+    await requireRefusal(t, { env: { ...first, DATABASE_URL: pooled }, kept: first, sentence })
   },
 )
 
 t.test('a clock that is ten minutes off', async (t: Test) => {
-  const settings = await installation(t)
+  const { now } = Date
+  t.teardown(() => (Date.now = now))
   for (const [minutes, side] of [
     [10, 'ahead of'],
     [-10, 'behind'],
   ] as const) {
     const module = `const { now } = Date; Date.now = () => now() + ${minutes * 60_000}`
-    const env = { ...settings, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}` }
+    const env = { ...first, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}` }
     const sentence = new RegExp(
       `^The clock of this machine is \\d+ seconds ${side} that of the database: correct`,
     )
+    if (!isLongForm) Date.now = () => now() + minutes * 60_000
     await requireRefusal(t, { env, sentence })
   }
 })
 
-t.test('an older server after a newer migration', async (t: Test) => {
-  const settings = await installation(t)
-  await execute(settings.DATABASE_URL, "UPDATE schema_requirements SET oldest_server = '99.0.0'")
-  const sentence =
-    /^The database is for servers of version 99\.0\.0 or later, and this is version [\d.]+: install/
-  await requireRefusal(t, { env: settings, sentence })
-})
-
 t.test('two versions at once: the older one serves on a newer schema', async (t: Test) => {
-  const settings = await installation(t)
-  const older = await spawnServer(t, settings)
+  const older = await startHere(t, first)
   await execute(
-    settings.DATABASE_URL,
+    first.DATABASE_URL,
     `ALTER TABLE projects ADD COLUMN of_a_later_version text;
      INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
        VALUES ('later', 'later', '29990101000000_later', now())`,
   )
-  for (const { url } of [older, await spawnServer(t, settings)]) {
-    const client = createClient(url, settings.key)
+  for (const { url } of [older, await startHere(t, first)]) {
+    const client = createClient(url, first.key)
     t.equal((await client.post('/projects', { name: 'both' })).status, 201)
     t.match(await client.get('/readyz'), { body: { status: 'ok' } })
   }
 })
 
+t.test('an older server after a newer migration', async (t: Test) => {
+  await execute(first.DATABASE_URL, "UPDATE schema_requirements SET oldest_server = '99.0.0'")
+  const sentence =
+    /^The database is for servers of version 99\.0\.0 or later, and this is version [\d.]+: install/
+  await requireRefusal(t, { env: first, sentence })
+})
+
 t.test('credentials of PostgreSQL', async (t: Test) => {
-  const { url, superuserUrl } = await runCluster(t, await createCluster())
+  const { url, superuserUrl } = await runCluster(t, await createCluster({ migrated: false }))
   const settings = { DATABASE_URL: url, STORAGE_DIR: newFolder(t) }
   const changed = (change: (url: URL) => void): Settings => {
     const address = new URL(url)

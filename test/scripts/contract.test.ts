@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { isKnown, main } from '../../packages/contract/main.ts'
+import { isKnown, runCommand } from '../../packages/contract/main.ts'
 import { messageOf } from '../../packages/openapi/command-help.ts'
 import { runContractCommand as contract } from '../support/contract/contract-command.ts'
 import { isLongForm } from '../support/long-form.ts'
@@ -29,7 +29,7 @@ t.test('a usage error prints one sentence and exits with 2', async (t) => {
     ],
   ] as Array<[string | RegExp, ...string[]]>) {
     const profile = fileURLToPath(new URL('../../scripts/profiles/contract.ts', import.meta.url))
-    const error = await main(['--profile', profile, ...args]).catch((error: Error) => error)
+    const error = await runCommand(['--profile', profile, ...args]).catch((error: Error) => error)
     t.ok(isKnown(error), String(says))
     if (typeof says === 'string') t.equal(messageOf(error), says)
     else t.match(messageOf(error), says)

@@ -5,7 +5,7 @@ import { createServer, request as httpRequest, type IncomingMessage, type Server
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { runContractCommand, startContractCommand } from '../../../test/support/contract/contract-command.ts'
+import { runContractHere, startContractCommand } from '../../../test/support/contract/contract-command.ts'
 import { startServer } from '../../../test/support/server/server.ts'
 import { listen } from '../../../test/support/http/listen.ts'
 
@@ -39,10 +39,10 @@ const isList = ({ method, url }: IncomingMessage): boolean =>
   method === 'GET' && /^\/v1\/projects(\?|$)/.test(url!)
 const isCreate = ({ method, url }: IncomingMessage): boolean => method === 'POST' && url === '/v1/projects'
 
+const { url, key } = await startServer(t)
 const operations = ['listProjects', 'createProject', 'getProject'].flatMap((id) => ['--operation', id])
 
 t.test('no shape of an answer ends the run', async (t) => {
-  const { url, key } = await startServer(t)
   const texts: Array<[string, string]> = [
     ['null', 'application/json'],
     ['"text"', 'application/json'],
@@ -66,7 +66,7 @@ t.test('no shape of an answer ends the run', async (t) => {
         return true
       })
       const junit = join(t.testdir({}), 'report.xml')
-      const { code, out, err } = await runContractCommand(
+      const { code, out, err } = await runContractHere(
         '--url',
         proxy,
         '--key',
@@ -88,13 +88,12 @@ t.test('no shape of an answer ends the run', async (t) => {
 })
 
 t.test('a request without a response is a finding, and the other operations are tested', async (t) => {
-  const { url, key } = await startServer(t)
   const proxy = await startProxy(t, url, (request, response) => {
     if (!isCreate(request)) return false
     response.destroy()
     return true
   })
-  const { code, out } = await runContractCommand(
+  const { code, out } = await runContractHere(
     '--url',
     proxy,
     '--key',
@@ -114,7 +113,6 @@ t.test('a request without a response is a finding, and the other operations are 
 })
 
 t.test('a server that ends in the middle, and a run that is out of time, exit with 2', async (t) => {
-  const { url, key } = await startServer(t)
   let left = 60
   const proxy = await startProxy(t, url, (_request, response) => {
     if (--left > 0) return false
@@ -122,7 +120,7 @@ t.test('a server that ends in the middle, and a run that is out of time, exit wi
     return true
   })
   const junit = join(t.testdir({}), 'report.xml')
-  const ended = await runContractCommand(
+  const ended = await runContractHere(
     '--url',
     proxy,
     '--key',
@@ -140,20 +138,19 @@ t.test('a server that ends in the middle, and a run that is out of time, exit wi
   t.match(ended.out, /^No finding, but not everything was checked: /m)
   t.match(readFileSync(junit, 'utf8'), '<error type="unfinished"')
 
-  const short = await runContractCommand('--url', url, '--key', key, '--runs', '300', '--time', '1')
+  const short = await runContractHere('--url', url, '--key', key, '--runs', '300', '--time', '1')
   t.equal(short.code, 2)
   t.match(short.out, /^· Not checked: valid, because the time was up: /m)
 })
 
 t.test('a stream that is cut is a finding', async (t) => {
-  const { url, key } = await startServer(t)
   const proxy = await startProxy(t, url, (request, response) => {
     if (!request.url!.startsWith('/v1/events/stream')) return false
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     response.write('id: 1\n', () => response.destroy())
     return true
   })
-  const { code, out, err } = await runContractCommand(
+  const { code, out, err } = await runContractHere(
     '--url',
     proxy,
     '--key',
@@ -172,14 +169,13 @@ t.test('a stream that is cut is a finding', async (t) => {
 })
 
 t.test('a missing rate limit is a finding where the contract declares its header fields', async (t) => {
-  const { url, key } = await startServer(t)
   const proxy = await startProxy(
     t,
     url,
     () => false,
     (name) => name.toLowerCase() !== 'ratelimit',
   )
-  const { code, out } = await runContractCommand(
+  const { code, out } = await runContractHere(
     '--url',
     proxy,
     '--key',
@@ -195,7 +191,6 @@ t.test('a missing rate limit is a finding where the contract declares its header
 })
 
 t.test('Ctrl-C ends the run with a report', async (t) => {
-  const { url, key } = await startServer(t)
   let run: ChildProcess | null = null
   let left = 60
   const proxy = await startProxy(t, url, () => {

@@ -1,6 +1,7 @@
-// Runs `npm run contract` as a process.
+// Runs `npm run contract`.
 import { execFile, type ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
+import { runCommand } from '../../../packages/contract/main.ts'
 
 const script = join(import.meta.dirname, '../../../packages/contract/main.ts')
 const profile = join(import.meta.dirname, '../../../scripts/profiles/contract.ts')
@@ -13,6 +14,16 @@ export interface ExitResult {
 
 export function runContractCommand(...args: string[]): Promise<ExitResult> {
   return startContractCommand(args, () => {})
+}
+
+/** Runs the command in this process. An error that it does not handle fails the test. */
+export async function runContractHere(...args: string[]): Promise<ExitResult> {
+  let [out, err] = ['', '']
+  const code = await runCommand(['--profile', profile, ...args], (text) => (out += `${text}\n`), {
+    isTTY: false,
+    write: (text: string | Uint8Array) => (err += String(text)) !== '',
+  })
+  return { code, out, err }
 }
 
 /** @param onStart gets the process, to send it signals. */
