@@ -4,11 +4,10 @@
 // and one constraint in each part of a request.
 import t from 'tap'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { compareWithList, listFile } from '../../scripts/constraints/main.ts'
 import { nameOf } from '../../scripts/constraints/constraints.ts'
 import { withConstraints } from '../../scripts/constraints/edit.ts'
-import { readConstraints, readSpec } from '../../scripts/constraints/list.ts'
+import { readConstraints } from '../../scripts/constraints/list.ts'
 import { operationsOf, type Operation } from '../../scripts/generate/model.ts'
 import { eventTypes, type EventType } from '../../generated/events.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
@@ -25,14 +24,17 @@ import {
 import { createSender, valueOfPart } from '../support/contract/constraint-requests.ts'
 import { requestRoots, sitesOf, type SchemaRoot, type Site } from '../support/contract/constraint-sites.ts'
 import type { OperationRequest } from '../support/operations/operation-fixture.ts'
+import { readSpecOnce } from '../support/contract/spec.ts'
 import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 
-const spec = join(import.meta.dirname, '../../spec/openapi.yaml')
-
 /** The tus version is checked before the request is validated, so it has a status of its own. */
 const tusVersionField = /^tus-resumable$/
+
+const listed = readConstraints(readFileSync(listFile, 'utf8'))
+const document = withConstraints((await readSpecOnce()).document, listed)
+const check = createChecks(document)
 
 t.test('constraints.json lists exactly the constraints of the spec', async (t) => {
   const { lines } = await compareWithList()
@@ -43,9 +45,6 @@ t.test(
   'a request that breaks one constraint is rejected for that constraint',
   { timeout: 300_000 },
   async (t) => {
-    const listed = readConstraints(readFileSync(listFile, 'utf8'))
-    const document = withConstraints((await readSpec(spec)).document, listed)
-    const check = createChecks(document)
     const server = await startServer(t)
     const send = createSender(server.url)
     const counts = { sites: 0, alone: 0, with: new Map<Rule, number>(), not: new Map<Rule, number>() }
@@ -137,9 +136,7 @@ t.test(
 )
 
 t.test('an answer that breaks one constraint is rejected by the validators that the tests use', async (t) => {
-  const listed = readConstraints(readFileSync(listFile, 'utf8'))
-  const document = withConstraints((await readSpec(spec)).document, listed)
-  const { answers } = negativeCasesOf(document, createChecks(document), listed)
+  const { answers } = negativeCasesOf(document, check, listed)
   t.ok(answers.length > 1000)
   for (const { root, site, value, expected } of answers) {
     const validate = replies[validatorName(root)]

@@ -625,6 +625,20 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
           `${sort} ${order} returns all items`,
         )
         t.equal(whole.body.pagination.total, all.length)
+        orders.push(all)
+        const values = whole.body.data.map((item: any) =>
+          sort === 'name' && id === 'listMembers' ? item.user.name : item[sort],
+        )
+        const up = order === 'asc' ? values : [...values].reverse()
+        if (sort !== 'name')
+          t.same(
+            up,
+            up.toSorted((a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)),
+            `${sort} ${order} is sorted`,
+          )
+        // In the short form, the pages of one order up and of one down.
+        const isWalked = order === 'asc' ? sort === sorts[0] : sort === sorts.at(-1)
+        if (!isWalked && !isLongForm) continue
         const collectedIds: string[] = []
         for (let page = 1; page <= Math.ceil(all.length / 3); page++) {
           const { body } = await send(withQuery(request, { sort, order, limit: '3', page: String(page) }))
@@ -644,17 +658,6 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
           all,
           `${sort} ${order}: the cursors reach each item once`,
         )
-        orders.push(all)
-        const values = whole.body.data.map((item: any) =>
-          sort === 'name' && id === 'listMembers' ? item.user.name : item[sort],
-        )
-        const up = order === 'asc' ? values : [...values].reverse()
-        if (sort !== 'name')
-          t.same(
-            up,
-            up.toSorted((a: string | number, b: string | number) => (a < b ? -1 : a > b ? 1 : 0)),
-            `${sort} ${order} is sorted`,
-          )
       }
       t.same(orders[1], [...orders[0]].reverse(), `${sort}: ties are broken by id in both directions`)
     }

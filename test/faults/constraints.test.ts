@@ -15,12 +15,13 @@ import {
   type Constraint,
 } from '../../scripts/constraints/constraints.ts'
 import { nodeAt, withConstraints, without } from '../../scripts/constraints/edit.ts'
-import { difference, readConstraints, readSpec } from '../../scripts/constraints/list.ts'
+import { difference, readConstraints } from '../../scripts/constraints/list.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
 import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
 import { allowsHeader, headerCasesOf } from '../support/contract/constraint-headers.ts'
 import { isDetected, problemsFor } from '../support/contract/constraint-mutants.ts'
+import { readSpecOnce } from '../support/contract/spec.ts'
 import { createChecks } from '../support/contract/constraint-negatives.ts'
 import { isLongForm } from '../support/long-form.ts'
 
@@ -30,9 +31,7 @@ type Json = any
 const step = isLongForm ? 1 : 8
 
 const listed = readConstraints(readFileSync(listFile, 'utf8'))
-const { document: spec, constraints: current } = await readSpec(
-  join(import.meta.dirname, '../../spec/openapi.yaml'),
-)
+const { document: spec, constraints: current } = await readSpecOnce()
 const document = withConstraints(spec, listed)
 const all = [...each(listed)]
 const check = createChecks(document)

@@ -1,9 +1,8 @@
 // The text fields of the contract's requests: finds them, and puts a text into one of them.
-import { join } from 'node:path'
-import { readSpec } from '../../../scripts/constraints/list.ts'
 import { operationsOf } from '../../../scripts/generate/model.ts'
 import type { OperationId } from '../../../generated/operations.ts'
 import { applyViolation, createBaseBuilder, createChecks } from '../contract/constraint-negatives.ts'
+import { readSpecOnce } from '../contract/spec.ts'
 import { valueOfPart } from '../contract/constraint-requests.ts'
 import { requestRoots, sitesOf, type SchemaRoot, type Step } from '../contract/constraint-sites.ts'
 import type { OperationRequest } from './operation-fixture.ts'
@@ -25,11 +24,9 @@ export interface TextSites {
   valueWith(request: OperationRequest, site: TextSite, text: string): Json
 }
 
-const spec = join(import.meta.dirname, '../../../spec/openapi.yaml')
-
 /** Reads the text fields of all operations from the spec. */
 export async function readTextSites(): Promise<TextSites> {
-  const { document } = await readSpec(spec)
+  const { document } = await readSpecOnce()
   const check = createChecks(document)
   const sites = new Map<string, TextSite[]>()
   for (const operation of operationsOf(document))
