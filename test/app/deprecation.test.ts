@@ -103,6 +103,7 @@ t.test('every answer of a deprecated operation has its dates and its successor i
 })
 
 t.test('the published contract declares the headers and describes the deprecation', async (t) => {
+  // The test above has generated it.
   const { paths } = JSON.parse(await project.read('generated/openapi.json'))
   const operation = paths['/numbers/{number}'].get
   t.match(

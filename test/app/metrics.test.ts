@@ -1,8 +1,8 @@
 // Metrics of servers and workers on a port of their own.
 import t from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { createTestDatabase } from '../support/database/database.ts'
-import { spawnServer, spawnWorker } from '../support/server/process.ts'
+import { startHere } from '../support/generator/mistakes.ts'
+import { spawnWorker } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 import { scrape } from '../support/server/metrics.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -38,25 +38,19 @@ t.test('a server with METRICS_PORT', async (t) => {
   t.equal(types.get('http_request_duration_seconds'), 'histogram')
 })
 
-t.test('the jobs of a worker', async (t) => {
+t.test('a worker with METRICS_PORT, and its jobs', async (t) => {
   const { databaseUrl, person } = await startServer(t)
   const { client } = await person()
   await client.post('/webhooks/endpoints', { url: 'https://example.invalid/hook', event_types: ['*'] })
   await client.post('/projects', { name: 'announced' })
   const port = String(await freePort())
   await spawnWorker(t, { DATABASE_URL: databaseUrl, DATA_DIR: t.testdir(), METRICS_PORT: port })
-  const read = (): Promise<string> => readText(`http://127.0.0.1:${port}/metrics`)
+  const inner = `http://127.0.0.1:${port}`
+  const read = (): Promise<string> => readText(`${inner}/metrics`)
   const failed = /job_run_duration_seconds_count\{queue="webhook-deliveries",outcome="failed"\} 1/
   await waitUntil(async () => failed.test(await read()), 'the failed attempt')
   t.match(await read(), /^nodejs_eventloop_lag_p99_seconds \d/m)
-})
-
-t.test('a worker with METRICS_PORT', async (t) => {
-  const { url } = await createTestDatabase(t)
-  const port = String(await freePort())
-  await spawnWorker(t, { DATABASE_URL: url, DATA_DIR: t.testdir(), METRICS_PORT: port })
-  const inner = `http://127.0.0.1:${port}`
-  t.match(await readText(`${inner}/metrics`), /job_queue_oldest_seconds\{queue="[a-z-]+"\} 0/)
+  t.match(await read(), /job_queue_oldest_seconds\{queue="[a-z-]+"\} 0/)
   t.match(await (await fetch(`${inner}/readyz`)).json(), { status: 'ok', checks: { notifications: 'ok' } })
 })
 
@@ -64,5 +58,7 @@ t.test('a port that is taken stops the start', async (t) => {
   const port = String(await freePort())
   const first = await startServer(t, { env: { METRICS_PORT: port } })
   const env = { DATABASE_URL: first.databaseUrl, METRICS_PORT: port, DATA_DIR: t.testdir() }
-  await t.rejects(spawnServer(t, env), { message: /METRICS_PORT \d+ cannot be used: listen EADDRINUSE/ })
+  await t.rejects(startHere(t, env), {
+    message: /METRICS_PORT \d+ cannot be used: listen EADDRINUSE/,
+  })
 })

@@ -6,6 +6,7 @@ import t from 'tap'
 import { createTestDatabase } from '../support/database/database.ts'
 import { openStream } from '../support/http/event-stream.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
 t.test('SIGTERM under load interrupts no accepted request', async (t) => {
@@ -35,7 +36,7 @@ t.test('SIGTERM under load interrupts no accepted request', async (t) => {
     }
   }
   const workers = Array.from({ length: 16 }, worker)
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await waitUntil(() => acknowledged.length >= 50 || failed.length > 0, 'the load')
   stopped = true
   const startedAt = Date.now()
   const exit = await server.end('SIGTERM')
@@ -46,7 +47,7 @@ t.test('SIGTERM under load interrupts no accepted request', async (t) => {
   t.same(failed, [])
   t.ok(acknowledged.length > 0)
 
-  const restarted = await spawnServer(t, { DATABASE_URL: databaseUrl })
+  const restarted = await startServer(t, { databaseUrl })
   const list = await fetch(`${restarted.url}/v1/projects?limit=1`, {
     headers: { authorization: `Bearer ${bootstrapKey}` },
   })

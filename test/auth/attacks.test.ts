@@ -1,5 +1,6 @@
 // Attacks on sign-in: guessing passwords, locking an owner out, finding out who has an account.
 import t from 'tap'
+import { tokenDigest } from '../../infra/encryption/tokens.ts'
 import { createClient, type Reply } from '../support/http/client.ts'
 import {
   createOneTimeToken,
@@ -91,9 +92,10 @@ t.test(
   },
 )
 
-t.test('of a thousand guesses at once a few are tried', async (t) => {
+t.test('of many guesses at once a few are tried', async (t) => {
   const person = await personWithPassword()
-  const guesses = Array.from({ length: 200 }, (_, i) => (i === 150 ? password : `guess ${i}`))
+  const count = isLongForm ? 200 : 50
+  const guesses = Array.from({ length: count }, (_, i) => (i === count - 10 ? password : `guess ${i}`))
   const replies = await Promise.all(guesses.map((guess) => signIn(person.email, guess, '192.0.2.2')))
   t.ok(replies.every(({ status }) => status === 401 || status === 201))
   const { failures } = await server.services.database.prisma.signInFailure.findFirstOrThrow({
@@ -106,7 +108,11 @@ t.test('an attacker from many networks cannot lock the owner out', async (t) => 
   const person = await personWithPassword()
   const home = '203.0.113.5'
   t.equal((await signIn(person.email, password, home)).status, 201)
-  for (let i = 0; i < 30; i++)
+  // Each guess costs an Argon2id hash, so the short form stores most of them as failures.
+  const account = Buffer.from(tokenDigest(person.email), 'hex')
+  const stored = { account, network: '198.51.250.0', failures: isLongForm ? 1 : 95, failedAt: new Date() }
+  await server.services.database.prisma.signInFailure.create({ data: stored })
+  for (let i = 0; i < (isLongForm ? 30 : 3); i++)
     await Promise.all(Array.from({ length: 4 }, (_, j) => signIn(person.email, 'wrong', `198.51.${i}.${j}`)))
   t.equal((await signIn(person.email, password, '198.51.100.200')).status, 401, 'new networks are refused')
   t.equal((await signIn(person.email, password, home)).status, 201, 'the network of a session is not')

@@ -1,19 +1,22 @@
 // The sign-in pages in a real browser: a person signs up, confirms by the e-mail, signs in with a password
 // and a second factor, with a passkey, and with an identity provider, signs another browser out, and resets
 // the password.
-import { randomBytes } from 'node:crypto'
 import type { BrowserContext, Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { addAuthenticator, launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { createClient } from '../support/http/client.ts'
 import { assertAccessible } from '../support/browser/console-browser.ts'
 import { startIdentityProvider } from '../support/auth/identity-provider.ts'
-import { codeOf, createOneTimeToken, newEmail } from '../support/operations/operation-fixtures-auth.ts'
+import {
+  codeOf,
+  createOneTimeToken,
+  newEmail,
+  password,
+  setPassword,
+} from '../support/operations/operation-fixtures-auth.ts'
 import type { TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import { startWorkingServer } from '../support/server/working-server.ts'
-
-const password = `correct horse ${randomBytes(4).toString('hex')}`
 
 /** The newest e-mail to an address, from the outbox. */
 async function mailTo({ services }: TestServer, recipient: string, kind: string): Promise<string> {
@@ -53,6 +56,13 @@ async function signUp(t: Test, server: TestServer, page: Page): Promise<string> 
   await page.getByLabel('New password').fill(password)
   await page.getByRole('button', { name: 'Create the account' }).click()
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
+  return email
+}
+
+/** A person whose account exists already, which costs less than a sign-up in the browser. */
+async function personWithPassword(server: TestServer): Promise<string> {
+  const { id, email } = await server.person({ name: 'Ada Lovelace', email: newEmail() })
+  await setPassword(server, id)
   return email
 }
 
@@ -167,7 +177,11 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('a new password by e-mail', async (t) => {
     const { page } = await open()
-    const email = await signUp(t, server, page)
+    const email = await personWithPassword(server)
+    await page.goto(`${server.url}/sign-in`)
+    await fillSignIn(page, email)
+    await press(page, 'Sign in')
+    await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
     const { page: second } = await open()
     await second.goto(`${server.url}/sign-in`)
     await second.getByRole('link', { name: 'Forgot your password?' }).click()
@@ -190,8 +204,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   })
 
   t.test('a link by e-mail works once', async (t) => {
-    const { page } = await open()
-    const email = await signUp(t, server, page)
+    const email = await personWithPassword(server)
     const { page: second } = await open(false)
     await second.goto(`${server.url}/sign-in/help`)
     await second.getByLabel('Email address').fill(email)
@@ -228,8 +241,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page } = await open()
     await page.goto(`${origin}/console`)
     await addAuthenticator(page)
-    const { page: other } = await open()
-    const email = await signUp(t, server, other)
+    const email = await personWithPassword(server)
     const token = await tokenOf(server, email)
     const session = await page.evaluate(useDevice, token)
     t.match(session, { methods: ['passkey'], current: true })
