@@ -23,7 +23,6 @@ import { insertApiKey, toApiKey } from '../../services/users/api-keys.ts'
 import { allScopes, defaultScopes, type Scope } from '../../services/users/scopes.ts'
 import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { StoreOwnershipError } from '../../services/storage/ownership.ts'
-import { runDoctor } from './doctor.ts'
 import { describeStore, takeOverStore } from './store.ts'
 import { withDatabase } from '../command/with-database.ts'
 import { answerHelp } from '../../infra/command-help.ts'
@@ -283,6 +282,8 @@ await main().catch((error: Error) => {
 async function main(): Promise<void> {
   const [name] = positionals
   if (name === 'doctor') {
+    // It loads the clients of all services, which no other command needs.
+    const { runDoctor } = await import('./doctor.ts')
     process.exitCode = (await runDoctor({ json: values.json === true })) ? 0 : 1
     return
   }

@@ -5,7 +5,14 @@ import t from 'tap'
 import { checkTypes } from '../../scripts/dev/types.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
-const options = { module: 'nodenext', strict: true, allowImportingTsExtensions: true, types: [] }
+const options = {
+  module: 'nodenext',
+  lib: ['es2022'],
+  skipLibCheck: true,
+  strict: true,
+  allowImportingTsExtensions: true,
+  types: [],
+}
 const handlers = `interface Task { id: string; owner: { id: string; nick: string } }
 interface Handlers {
   getTask(): Promise<{ status: 200; body: Task }>

@@ -25,7 +25,7 @@ const files = ['package.json', 'package-lock.json', 'tsconfig.json', '.env.examp
 const ofGit = ['.gitattributes', '.gitignore']
 const list = 'test/contract/constraints.json'
 /** The paths that the copy leaves out, so that the generator has less to do. Those with x-crud have events. */
-const others = /^  \/(?!.*(system|projects)\.yaml|.*\/(customRoles|products|prices)').*\$ref: '.*\n/gm
+const others = /^  \/(?!.*system\.yaml|.*\/(customRoles|products|prices)').*\$ref: '.*\n/gm
 
 t.test('a merge and a rebase of branches that both added operations need no hand', async (t) => {
   const folder = t.testdir()
@@ -78,7 +78,7 @@ t.test('a merge and a rebase of branches that both added operations need no hand
   await git('commit', '-q', '-m', 'both begin here')
   // In one place of many generated files: at the beginning of the tag `system`.
   await addOperation('first', 'system.yaml', '/healthz')
-  await addOperation('second', 'projects.yaml', '/readyz')
+  await addOperation('second', 'user.yaml', '/readyz')
 
   const conflicts = async (): Promise<string> => await git('diff', '--name-only', '--diff-filter=U')
   await t.rejects(git('merge', '-q', 'first'), 'without the driver')
