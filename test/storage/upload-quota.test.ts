@@ -21,8 +21,10 @@ import {
 } from '../support/storage/storage.ts'
 import { tusClient } from '../support/http/tus.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-const MB = 1_000_000
+/** Small, so that the test is quick. Most files below have several times the `unreservedBytes`. */
+const MB = 500_000
 const quota = 5 * MB
 const server = await startServer(t, {
   env: {
@@ -83,6 +85,8 @@ t.test('10 uploads at once hold no more than the quota on disk', async (t) => {
   for (const inProject of [true, false])
     for (const chunked of [false, true])
       for (const key of ['', 'key']) {
+        // The short form has each pair of the three.
+        if (!isLongForm && (inProject !== chunked) === (key !== '')) continue
         const person = await server.person()
         // An upload that may still name a project has one more place, as large as a file.
         const project = inProject ? await newProject(person) : null
@@ -162,7 +166,7 @@ t.test('an upload in chunks reserves in steps', async (t) => {
   t.equal((await usage(person)).reserved_bytes, quota, 'all that is left, at most a step')
   t.equal(await finish(large), 201)
   t.equal(await finish(small), 201)
-  t.match(await usage(person), { bytes: 2_200_000, reserved_bytes: 0 })
+  t.match(await usage(person), { bytes: 2 * MB + 200_000, reserved_bytes: 0 })
 })
 
 t.test('a resumable upload takes its length from the quota of other uploads', async (t) => {

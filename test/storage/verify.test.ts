@@ -1,12 +1,11 @@
 // `npm run verify` and `npm run admin -- store`: what operators see of a store, and how they take one over.
-import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { verifyStore, type Difference, type VerifyOptions } from '../../services/storage/verify.ts'
-import { inheritedEnvironment } from '../support/server/process.ts'
+import { command } from '../support/server/backups.ts'
 import { startServer, type TestServer } from '../support/server/server.ts'
 import { uploadFile } from '../support/storage/storage.ts'
 import { newDatabase, openServices, storeKinds } from '../support/server/store-servers.ts'
@@ -19,21 +18,6 @@ async function verify({ services }: TestServer, options: VerifyOptions = {}) {
     onDifference: (difference) => found.push(difference),
   })
   return { result, found: found.map(({ kind, key }) => `${kind} ${key}`).sort() }
-}
-
-async function run(
-  script: string,
-  args: string[],
-  env: Record<string, string>,
-): Promise<{ code: number; out: string; err: string }> {
-  return await new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [join(import.meta.dirname, '../../scripts', script, 'main.ts'), ...args],
-      { env: { ...inheritedEnvironment(), ...env } },
-      (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), out, err }),
-    )
-  })
 }
 
 function pathOf(folder: string, key: string): string {
@@ -84,7 +68,7 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   const { client } = await server.person()
   const ids: string[] = []
   for (let i = 0; i < 4; i++) ids.push((await uploadFile(client, { bytes: `content ${i}` })).id)
-  t.match(await run('verify', ['--hash'], settings), {
+  t.match(await command('verify', ['--hash'], settings), {
     code: 0,
     out:
       `${STORAGE_DIR}: 4 blobs, 36 bytes; 0 in quarantine, 0 being uploaded.\n` +
@@ -101,7 +85,7 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   }
   const hoursAgo = new Date(Date.now() - 2 * 3_600_000)
   utimesSync(pathOf(STORAGE_DIR, unknown), hoursAgo, hoursAgo)
-  const { code, out } = await run('verify', ['--hash'], settings)
+  const { code, out } = await command('verify', ['--hash'], settings)
   t.equal(code, 1)
   const lines = out.split('\n')
   t.same(lines.slice(0, 4).sort(), [
@@ -112,14 +96,17 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   ])
   t.match(lines[4], '5 blobs, 23 bytes; 0 in quarantine, 1 being uploaded.')
   t.equal(lines[5], '1 missing, 1 unknown, 1 of the wrong size, 1 with the wrong SHA-256.')
-  t.match((await run('verify', [], settings)).out, /1 missing, 1 unknown, 1 of the wrong size\.\n$/)
-  t.match(await run('verify', ['--all'], settings), { code: 2, err: /The arguments are a backup and --hash/ })
+  t.match((await command('verify', [], settings)).out, /1 missing, 1 unknown, 1 of the wrong size\.\n$/)
+  t.match(await command('verify', ['--all'], settings), {
+    code: 2,
+    err: /The arguments are a backup and --hash/,
+  })
 })
 
 t.test('a store without a marker is compared, too', async (t: Test) => {
   const settings = { DATABASE_URL: await newDatabase(t, 'db_first'), STORAGE_DIR: t.testdir({}) }
-  t.match(await run('verify', [], settings), { code: 0, out: /0 blobs, 0 bytes.*\n0 missing/ })
-  t.match((await run('admin', ['store'], settings)).out, /belongs to  no database yet/)
+  t.match(await command('verify', [], settings), { code: 0, out: /0 blobs, 0 bytes.*\n0 missing/ })
+  t.match((await command('admin', ['store'], settings)).out, /belongs to  no database yet/)
 })
 
 t.test('the store of another database is not compared until it is adopted', async (t: Test) => {
@@ -127,19 +114,23 @@ t.test('the store of another database is not compared until it is adopted', asyn
   const [first, second] = [await newDatabase(t, 'db_first'), await newDatabase(t, 'db_second')]
   await openServices(t, { STORAGE_DIR, DATABASE_URL: first }).storage.claim()
   const settings = { DATABASE_URL: second, STORAGE_DIR }
-  t.match(await run('verify', [], settings), { code: 1, out: '', err: /belongs to the database db_first/ })
-  t.match(await run('admin', ['store'], settings), {
+  t.match(await command('verify', [], settings), {
+    code: 1,
+    out: '',
+    err: /belongs to the database db_first/,
+  })
+  t.match(await command('admin', ['store'], settings), {
     code: 0,
     out: /database    db_second\nstore       \S+\nstore id    \S+\nbelongs to  db_first\n/,
   })
-  t.match(await run('admin', ['store', 'take'], settings), { code: 1, err: /`store` and `store adopt`/ })
-  t.match(await run('admin', ['store', 'adopt'], settings), {
+  t.match(await command('admin', ['store', 'take'], settings), { code: 1, err: /`store` and `store adopt`/ })
+  t.match(await command('admin', ['store', 'adopt'], settings), {
     code: 0,
     out: /now belongs to the database db_second, before to db_first\.\n/,
     err: /npm run verify/,
   })
-  t.match(await run('verify', [], settings), { code: 0, out: /0 missing/ })
-  t.match(await run('verify', [], { ...settings, DATABASE_URL: first }), {
+  t.match(await command('verify', [], settings), { code: 0, out: /0 missing/ })
+  t.match(await command('verify', [], { ...settings, DATABASE_URL: first }), {
     code: 1,
     err: /to the database db_second/,
   })
