@@ -1077,7 +1077,8 @@ async function requireReported(t: Test, group: Named[]): Promise<void> {
   if (hidden.length === 0) return
   if (group.length === 1) {
     const [[name, { says, at }]] = group
-    return t.fail(`${name}: ${says} on the line with ${at}`, { found: problems })
+    t.fail(`${name}: ${says} on the line with ${at}`, { found: problems })
+    return
   }
   const half = hidden.length < group.length ? hidden.length : Math.ceil(hidden.length / 2)
   await requireReported(t, hidden.slice(0, half))
