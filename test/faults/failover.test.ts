@@ -134,7 +134,7 @@ t.test('both, with a PgBouncer in front of each PostgreSQL', { skip: skipWithout
     DATABASE_PREPARED_STATEMENTS: 'false',
   })
   const rounds: Round[] = []
-  for (let i = 0; i < 6; i++) {
+  for (let i = 0; i < (isLongForm ? 6 : 2); i++) {
     const isKilled = i % 2 === 0
     const change = async (): Promise<void> => {
       if (isKilled) await pair.killPrimary()

@@ -5,7 +5,9 @@ import { password, setPassword } from '../support/operations/operation-fixtures-
 import { startServer, type Person } from '../support/server/server.ts'
 import { isLongForm } from '../support/long-form.ts'
 
-const people = isLongForm ? 1_000 : 100
+const people = isLongForm ? 1_000 : 16
+/** Requests that are measured before the sign-ins. Their times are compared in the long form only. */
+const requests = isLongForm ? 300 : 20
 const ratio = 5
 
 const server = await startServer(t, { env: { TRUST_PROXY: '127.0.0.1' } })
@@ -34,9 +36,9 @@ t.test(`${people} sign-ins at once`, async (t) => {
     all.push(person)
   }
   const anyone = createClient(server.url, null)
-  let left = 300
+  let left = requests
   await measure(() => left-- > 0)
-  left = 300
+  left = requests
   const calm = await measure(() => left-- > 0)
   let isOver = false
   const measured = measure(() => !isOver)
@@ -57,6 +59,5 @@ t.test(`${people} sign-ins at once`, async (t) => {
   )
   const found = `p99 ${p99(calm).toFixed(1)} ms alone, ${p99(busy).toFixed(1)} ms beside the sign-ins`
   t.comment(`${found}; ${busy.length} requests meanwhile`)
-  // Times are compared in the long form only.
   if (isLongForm) t.ok(p99(busy) < ratio * p99(calm), found)
 })

@@ -1,5 +1,5 @@
 // Memory use during large and concurrent transfers, for both blob stores. `npm run faults` transfers 1 GiB at
-// once and 20 × 100 MiB concurrently, `npm test` less. With `npm run faults` the official tus client also
+// once and 20 × 100 MiB concurrently, `npm test` 10 × 16 MiB. With `npm run faults` the official tus client also
 // uploads 1 GiB through 20 broken connections; test/storage/resumable-uploads.test.ts has a short version.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { createReadStream, globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,8 @@ import { fetchFile, sendFile } from '../support/http/transfer.ts'
 import { uploadWithTusClient } from '../support/http/tus.ts'
 import { isLongForm } from '../support/long-form.ts'
 
-const large = isLongForm ? 2 ** 30 : 32 * 2 ** 20
+const large = 2 ** 30
+/** In the short form a little more than the limit below. */
 const several = isLongForm ? { count: 20, bytes: 100 * 2 ** 20 } : { count: 10, bytes: 16 * 2 ** 20 }
 const mebibyte = 2 ** 20
 
@@ -67,12 +68,14 @@ for (const { name, skip, env } of stores) {
         peaks[what] = Math.round(memory(pid, 'VmHWM') - idle)
         return result
       }
-      const one = await measured('upload of one', () => sendFile(target, large))
-      t.match(one, { status: 201, body: { sha256: one.sha256 } })
-      t.same(await measured('download of one', () => fetchFile(target, one.body.id)), {
-        status: 200,
-        sha256: one.sha256,
-      })
+      if (isLongForm) {
+        const one = await measured('upload of one', () => sendFile(target, large))
+        t.match(one, { status: 201, body: { sha256: one.sha256 } })
+        t.same(await measured('download of one', () => fetchFile(target, one.body.id)), {
+          status: 200,
+          sha256: one.sha256,
+        })
+      }
       const many = await measured('uploads at once', () =>
         Promise.all(Array.from({ length: several.count }, () => sendFile(target, several.bytes))),
       )

@@ -11,11 +11,14 @@ export async function waitUntil<T>(
   what = 'the condition',
   milliseconds = 60_000,
 ): Promise<Exclude<T, Falsy>> {
-  const deadline = Date.now() + milliseconds
+  const began = Date.now()
+  const deadline = began + milliseconds
   for (;;) {
     const value = await condition()
     if (value) return value as Exclude<T, Falsy>
     if (Date.now() > deadline) throw new Error(`waited ${milliseconds / 1000} s for ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
+    // What takes seconds is asked for less often: most conditions are requests.
+    const pause = Date.now() - began < 1_000 ? 20 : 100
+    await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }
