@@ -6,15 +6,18 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startServer } from '../../app/server.ts'
 import { explainStartupError } from '../../app/startup-errors.ts'
-import { readConfig } from '../../infra/config/config.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { makeCertificates, skipWithoutOpenssl } from '../support/http/certificates.ts'
 import { createClient } from '../support/http/client.ts'
 import { createCluster, ownFile, runCluster } from '../support/database/own-postgres.ts'
 import { command } from '../support/server/backups.ts'
-import { bootstrapKey, inheritedEnvironment, spawnServer } from '../support/server/process.ts'
+import {
+  bootstrapKey,
+  inheritedEnvironment,
+  spawnServer,
+  startServerHere,
+} from '../support/server/process.ts'
 import { startWorkingServer } from '../support/server/working-server.ts'
 import { listen } from '../support/http/listen.ts'
 
@@ -34,7 +37,7 @@ async function run(args: string[], env: Record<string, string>): Promise<{ code:
 
 /** The sentence of a server that does not start with this database. */
 async function startProblem(DATABASE_URL: string): Promise<string | null> {
-  const error = await startServer(readConfig({ DATABASE_URL }), { isTerminal: false }).then(
+  const error = await startServerHere(t, { DATABASE_URL }).then(
     () => null,
     (error: unknown) => error,
   )

@@ -5,7 +5,7 @@ import { checkDatabase } from '../../infra/database/check.ts'
 import { connectionsOf } from '../../services/services.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { execute } from '../support/database/own-postgres.ts'
-import { spawnServer } from '../support/server/process.ts'
+import { startServerHere } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 
 t.test('a pool without a free connection', async (t) => {
@@ -65,9 +65,6 @@ t.test('the start prints the arithmetic, by the least of the limits', async (t) 
   )
   await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} CONNECTION LIMIT 50`)
   t.match(await check(20), /accepts 50: enough for 2\. Lower DATABASE_POOL_SIZE/)
-  const server = await spawnServer(t, { DATABASE_URL: url })
-  t.match(
-    server.output(),
-    /"msg":"Each server or worker opens up to 20 connections to PostgreSQL, which accepts 50/,
-  )
+  const { progress } = await startServerHere(t, { DATABASE_URL: url })
+  t.match(progress.join('\n'), /^Each server or worker opens up to 20 connections .* which accepts 50/m)
 })

@@ -195,7 +195,8 @@ export function writeTo(servers: Array<{ url: string; key: string }>): Load {
     if (status === 201) {
       load.lastWrite = performance.now()
       load.acknowledged.push(JSON.parse(text).id)
-    } else await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    await new Promise((resolve) => setTimeout(resolve, status === 201 ? 20 : 50))
   }
   const callers = [...servers, ...servers].map(async (server) => {
     while (running) await write(server)

@@ -58,18 +58,20 @@ export async function spawnServer(
 
 /**
  * Starts the same server in this process, which has loaded its modules, for a test that neither kills it nor
- * reads its output.
+ * reads its log.
  */
 export async function startServerHere(
   t: Pick<Test, 'teardown'>,
   env: Record<string, string>,
-): Promise<{ url: string }> {
+): Promise<{ url: string; progress: string[] }> {
   // Only now: most users of this file load no server.
   const { startServer } = await import('../../../app/server.ts')
   const config = readConfig({ ...settings, LOG_LEVEL: 'fatal', ...ownStore(env), ...env })
-  const { url, stop } = await startServer(config, { isTerminal: false })
+  const progress: string[] = []
+  const onProgress = (message: string): number => progress.push(message)
+  const { url, stop } = await startServer(config, { isTerminal: false, onProgress })
   t.teardown(stop)
-  return { url }
+  return { url, progress }
 }
 
 export type WorkerProcess = Omit<ServerProcess, 'url'>
