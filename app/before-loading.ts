@@ -6,12 +6,10 @@ import './compile-cache.js'
 
 /**
  * The young generation does not grow: nearly all objects that are created while modules load stay, so V8
- * would enlarge it to its 32 MB and keep it so. Buffers count in the limit of the whole heap: with a limit of
- * their own, bodies of 250 KiB cause a full garbage collection eight times a second.
+ * would enlarge it to its 32 MB and keep it so.
  */
 export function prepareToLoad(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
-  setFlagsFromString('--external-memory-accounted-in-global-limit')
 }
 
 /** From now on the young generation grows with the load, as by default. */

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createEmptyDatabase } from '../support/database/database.ts'
-import { commandProcess, contentsOf, newFolder } from '../support/server/backups.ts'
+import { command, commandProcess, contentsOf, newFolder } from '../support/server/backups.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 
 t.test('from the embedded database to an external one and back', async (t: Test) => {
@@ -19,10 +19,10 @@ t.test('from the embedded database to an external one and back', async (t: Test)
   await server.end('SIGTERM')
 
   const external = { DATABASE_URL: await createEmptyDatabase(t), STORAGE_DIR: newFolder(t) }
-  t.match(await commandProcess('restore', [target], external), { code: 0, out: /1 blobs of 7 bytes/ })
+  t.match(await command('restore', [target], external), { code: 0, out: /1 blobs of 7 bytes/ })
   const contents = await contentsOf(external.DATABASE_URL)
   const second = newFolder(t)
-  t.match(await commandProcess('backup', [second], external), { code: 0 })
+  t.match(await command('backup', [second], external), { code: 0 })
   t.match(await commandProcess('restore', [second], { DATA_DIR: back }), { code: 0 })
   t.ok(existsSync(join(back, 'files', 'blobs', id.slice(-2), id)))
   const again = await spawnServer(t, { DATA_DIR: back })

@@ -48,11 +48,14 @@ async function tablesIn({ DATABASE_URL }: Settings): Promise<number> {
   return n
 }
 
+/** The tests of restores only read it, and its backup. Those of backups, at the end, change it. */
+const original = await createOriginal(t as Test)
+const [file] = original.files.split(',')
+const good = newFolder(t)
+await backUp(original, good)
+const contents = await contentsOf(original.DATABASE_URL)
+
 t.test('a restore refuses', async (t: Test) => {
-  const original = await createOriginal(t)
-  const [file] = original.files.split(',')
-  const good = newFolder(t)
-  await backUp(original, good)
   const copy = await newCopy(t)
   const refuses = async (what: string, damage: (folder: string, target: string) => void, message: RegExp) => {
     const target = newFolder(t)
@@ -128,43 +131,35 @@ t.test('a restore refuses', async (t: Test) => {
 t.test(
   'a damaged blob of the right size stops a restore, which another backup completes',
   async (t: Test) => {
-    const original = await createOriginal(t)
-    const [file] = original.files.split(',')
-    const [good, bad] = [newFolder(t), newFolder(t)]
-    await backUp(original, good)
+    const bad = newFolder(t)
     cpSync(good, bad, { recursive: true })
     writeFileSync(blobPath(bad, file), 'FIRST')
     const copy = await newCopy(t)
     await t.rejects(restore(bad, copy), { message: new RegExp(`1 damaged blobs, the first of them ${file}`) })
     t.equal(await tablesIn(copy), 0)
     await restore(good, copy)
-    t.same(await contentsOf(copy.DATABASE_URL), await contentsOf(original.DATABASE_URL))
+    t.same(await contentsOf(copy.DATABASE_URL), contents)
   },
 )
 
 t.test('an interrupted restore can be run again', async (t: Test) => {
-  const original = await createOriginal(t)
-  const target = newFolder(t)
-  await backUp(original, target)
   for (const place of ['blobs: 1 of 2', 'table users:', 'comparing the database']) {
     const copy: Settings = { ...(await newCopy(t)), DATA_DIR: newFolder(t) }
     const interrupt = (message: string): void => {
       if (message.startsWith(place)) throw new Error('interrupted')
     }
-    await t.rejects(restore(target, copy, interrupt), { message: 'interrupted' }, place)
+    await t.rejects(restore(good, copy, interrupt), { message: 'interrupted' }, place)
     t.match(await command('verify', [], copy), { code: 1, err: /is being restored from the backup bak_/ })
     if (place !== 'comparing the database')
       t.same(await query(copy.DATABASE_URL, 'SELECT FROM users'), [], 'no rows')
-    await restore(target, copy)
-    t.same(await contentsOf(copy.DATABASE_URL), await contentsOf(original.DATABASE_URL))
+    await restore(good, copy)
+    t.same(await contentsOf(copy.DATABASE_URL), contents)
     t.match(await command('verify', ['--hash'], copy), { code: 0 })
-    await t.rejects(restore(target, copy), { message: /^The database is not empty/ })
+    await t.rejects(restore(good, copy), { message: /^The database is not empty/ })
   }
 })
 
 t.test('a backup', async (t: Test) => {
-  const original = await createOriginal(t)
-  const [file] = original.files.split(',')
   const target = newFolder(t)
   t.test('that was killed is removed by the next one', async (t: Test) => {
     mkdirSync(join(target, '2026-01-01T00-00-00-000Z'))

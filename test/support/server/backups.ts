@@ -147,14 +147,12 @@ export async function contentsOf(url: string): Promise<Record<string, string>> {
      WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p')
        AND NOT relispartition AND relname NOT IN ('_prisma_migrations', 'restored_copy')`,
   )
-  const contents: Record<string, string> = {}
-  for (const { name } of tables) {
-    const [row] = await query(
-      url,
-      `SELECT count(*) || ' ' || md5(coalesce(string_agg(md5(t::text), '' ORDER BY md5(t::text)), '')) AS hash
+  const hashes = tables.map(
+    ({ name }) =>
+      `SELECT '${name}' AS name, count(*) || ' ' ||
+         md5(coalesce(string_agg(md5(t::text), '' ORDER BY md5(t::text)), '')) AS hash
        FROM "${name}" t`,
-    )
-    contents[name] = row.hash
-  }
-  return contents
+  )
+  const rows = await query(url, hashes.join(' UNION ALL '))
+  return Object.fromEntries(rows.map(({ name, hash }) => [name, hash]))
 }
