@@ -1,5 +1,6 @@
 // Backups in tests: the commands, and a comparison of databases that does not use their code.
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -34,8 +35,6 @@ class Exit extends Error {
   }
 }
 
-let commands = 0
-
 /**
  * Runs the command in this process, which has loaded its modules: a process of its own takes half a second of
  * CPU for that. test/backup/embedded.test.ts and test/docs/operator-commands.test.ts start processes.
@@ -68,7 +67,7 @@ export async function command(
   try {
     process.exitCode = 0
     // A module runs once; another address makes it another one.
-    await import(`${pathToFileURL(path)}?run=${commands++}`)
+    await import(`${pathToFileURL(path)}?run=${randomUUID()}`)
     return { code: Number(process.exitCode), out, err }
   } catch (error) {
     if (error instanceof Exit) return { code: error.code, out, err }
