@@ -143,6 +143,8 @@ export async function startServer(
   const close = async (): Promise<void> => {
     if (closed) return
     closed = true
+    // A client connects again when its connection is closed, and app.close() waits for it to end.
+    app?.server.on('connection', (socket) => socket.destroy())
     app?.server.closeAllConnections()
     await app?.close()
     await limits.close()
