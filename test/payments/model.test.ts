@@ -2,7 +2,7 @@
 // test/support/payments/payment-model.ts. After every step both have the same state, and the ledger balances.
 // A failure is shrunk and printed with its replay command:
 // REPLAY='seed path replayPath' node scripts/test/main.ts test/payments/model.test.ts
-// `npm test` runs 60 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
+// `npm test` runs 25 sequences of up to 25 commands, FAULTS=long 600 of up to 60.
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -28,7 +28,7 @@ import {
 } from '../support/operations/catalog-fixtures.ts'
 import { isLongForm } from '../support/long-form.ts'
 
-const { runs, commands } = isLongForm ? { runs: 600, commands: 60 } : { runs: 60, commands: 25 }
+const { runs, commands } = isLongForm ? { runs: 600, commands: 60 } : { runs: 25, commands: 25 }
 
 const server = await startServer(t)
 const catalog = await createCatalog(server)
