@@ -3,5 +3,6 @@
 import t from 'tap'
 import { hostileDocuments } from '../support/ai/hostile-documents.ts'
 import { testHostileDocuments } from '../support/ai/hostile-parsing.ts'
+import { isLongForm } from '../support/long-form.ts'
 
-await testHostileDocuments(t, [...hostileDocuments.markup, ...hostileDocuments.data])
+await testHostileDocuments(t, [...hostileDocuments.markup, ...hostileDocuments.data], { isLongForm })

@@ -10,7 +10,6 @@ import {
   ParsingError,
 } from '../../../services/ai/parsing/parse.ts'
 import { contentTypeOf, sampleBytes } from '../../../services/storage/content-type.ts'
-import { isLongForm } from '../long-form.ts'
 import { parseInProcess } from './document-worker.ts'
 import type { HostileDocument } from './hostile-documents.ts'
 
@@ -23,7 +22,11 @@ const smallBytes = 100_000
 type Test = import('tap').Test
 
 /** Runs one subtest per document. */
-export async function testHostileDocuments(t: Test, all: HostileDocument[]): Promise<void> {
+export async function testHostileDocuments(
+  t: Test,
+  all: HostileDocument[],
+  { isLongForm }: { isLongForm: boolean },
+): Promise<void> {
   const documents = all.filter(({ longForm = false }) => isLongForm || !longForm)
   const folder = t.testdir({})
   const queue = [...documents.entries()]
@@ -33,7 +36,7 @@ export async function testHostileDocuments(t: Test, all: HostileDocument[]): Pro
       const [index, document] = next
       const path = join(folder, String(index))
       const source = await write(path, document)
-      const result = await parse(source, document)
+      const result = await parse(source, document, isLongForm)
       await t.test(document.title, async (t) => check(t, document, result))
     }
   }
@@ -60,6 +63,7 @@ async function write(path: string, { make, name }: HostileDocument): Promise<Doc
 async function parse(
   source: DocumentSource,
   { outcomes, sandboxed = outcomes.some((outcome) => outcome.startsWith('too_')) }: HostileDocument,
+  isLongForm: boolean,
 ): Promise<ParseResult | ParsingError> {
   const isSmall = statSync(source.path).size <= smallBytes
   try {
