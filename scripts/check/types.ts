@@ -8,8 +8,11 @@ import { compilerError } from './diagnostics.ts'
 import { unkeptDeclarations } from './unkept-declarations.ts'
 import { unreadFields } from './unread-fields.ts'
 
-/** @returns each problem in the project of `folder`: `file:line:column message` and the source line. */
-export function typeProblems(folder: string): string[] {
+/**
+ * @param isChecked whether the compiler checks the file; by default all.
+ * @returns each problem in the project of `folder`: `file:line:column message` and the source line.
+ */
+export function typeProblems(folder: string, isChecked?: (file: string) => boolean): string[] {
   const config = ts.getParsedCommandLineOfConfigFile(
     resolve(folder, 'tsconfig.json'),
     {},
@@ -21,10 +24,18 @@ export function typeProblems(folder: string): string[] {
     },
   )!
   const program = ts.createProgram(config.fileNames, config.options)
-  const problems = compilerProblems(folder, ts.getPreEmitDiagnostics(program))
+  const files = program.getSourceFiles()
+  const found =
+    isChecked === undefined
+      ? ts.getPreEmitDiagnostics(program)
+      : files
+          .filter(({ fileName }) => isChecked(relative(folder, fileName)))
+          .flatMap((file) => ts.getPreEmitDiagnostics(program, file))
+  const problems = compilerProblems(folder, found)
   const checker = program.getTypeChecker()
-  for (const file of program.getSourceFiles()) {
+  for (const file of files) {
     const name = relative(folder, file.fileName)
+    if (isChecked?.(name) === false) continue
     if (name.includes('node_modules') || name.startsWith('generated') || name.startsWith('..')) continue
     for (const node of floatingPromises(file, checker)) {
       const text = 'this promise is not awaited (put `void` before it if that is intended)'
