@@ -30,6 +30,8 @@ import { codesByStatus, uncoveredResponses } from '../support/contract/contract-
 import { createApiKey } from '../support/database/db-fixtures.ts'
 import { createDatabaseProxy } from '../support/database/database-proxy.ts'
 import { sendRaw } from '../support/http/raw-http.ts'
+import { oneOfEachKind, pipelineKind } from '../support/operations/kinds.ts'
+import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -193,9 +195,10 @@ testStatus(409, 'the state of the resource does not allow it', async (id) => {
 
 t.test('409: the first request with the idempotency key is still running', async (t) => {
   // streamChat answers a repeated request by joining the stream; cancelMessage has nothing more to cancel.
-  for (const { id } of operationInfos.filter(
+  const idempotent = operationInfos.filter(
     (info) => info.idempotent && info.id !== 'streamChat' && info.id !== 'cancelMessage',
-  )) {
+  )
+  for (const { id } of isLongForm ? idempotent : oneOfEachKind(idempotent, pipelineKind)) {
     const reply = await whileRunning(await sharedRequest(id))
     t.equal(reply.status, 409, id)
     t.equal(reply.body.error.details.constraint, 'in_progress', id)
@@ -409,24 +412,28 @@ const afterOutage = new Map<OperationId, Reply>()
 t.test('503: the database is unreachable', async (t) => {
   const proxy = await createDatabaseProxy(t, server.databaseUrl)
   const proxiedServer = await startServer(t, { ...sharedDataOf(server), databaseUrl: proxy.url })
-  const requests = new Map<OperationId, OperationRequest>()
-  for (const { id } of declares(503).filter(({ id }) => served.some((one) => one.id === id)))
-    requests.set(id, { ...(await requestFor(server, id)), server: proxiedServer })
-  await proxy.cut()
-  for (const [id, request] of requests) {
-    const reply = await send(request)
-    t.equal(reply.status, 503, `${id} ${reply.text}`)
-    t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
-  }
-  await proxy.restore()
-  for (const [id, request] of requests) {
-    const reply = await send(request)
-    afterOutage.set(id, reply)
-    t.equal(
-      reply.status,
-      successStatus(id),
-      `${id} succeeds at once after the outage; the failed request had no effect: ${reply.text}`,
-    )
+  const asked = declares(503).filter(({ id }) => served.some((one) => one.id === id))
+  // A few at a time, because codes of the second factor are valid for half a minute.
+  for (let i = 0; i < asked.length; i += 50) {
+    const requests = new Map<OperationId, OperationRequest>()
+    for (const { id } of asked.slice(i, i + 50))
+      requests.set(id, { ...(await requestFor(server, id)), server: proxiedServer })
+    await proxy.cut()
+    for (const [id, request] of requests) {
+      const reply = await send(request)
+      t.equal(reply.status, 503, `${id} ${reply.text}`)
+      t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
+    }
+    await proxy.restore()
+    for (const [id, request] of requests) {
+      const reply = await send(request)
+      afterOutage.set(id, reply)
+      t.equal(
+        reply.status,
+        successStatus(id),
+        `${id} succeeds at once after the outage; the failed request had no effect: ${reply.text}`,
+      )
+    }
   }
   await waitUntil(
     () => proxiedServer.services.principals.listening,

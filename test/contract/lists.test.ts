@@ -487,12 +487,16 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
       ))
         await assertRejected(`${name}=${encodeURIComponent(value)}`, name)
     }
-    for (const { name } of queryOf(id).filter(({ schema }) => schema.type === 'array')) {
+    // In the short form, only parameters that no other list has in the same way.
+    const isNew = ({ name, schema }: { name: string; schema: unknown }): boolean =>
+      shortened([1, 2], 'parameter', name, schema).length === 2
+    const own = queryOf(id).filter(isNew)
+    for (const { name } of own.filter(({ schema }) => schema.type === 'array')) {
       await assertRejected(`${name}=nothing`, name, 'enum')
       await assertRejected(`${name}=nothing&${name}=else`, name, 'enum')
       await assertRejected(`${name}=`, name, 'required')
     }
-    for (const { name, schema } of queryOf(id).filter(({ schema }) => schema.type !== 'array')) {
+    for (const { name, schema } of own.filter(({ schema }) => schema.type !== 'array')) {
       const value = schema.enum?.[0] ?? (schema.type === 'integer' ? '1' : 'x')
       await assertRejected(
         `${name}=${value}&${name}=${value}`,
@@ -503,10 +507,10 @@ for (const id of [...lists.map((info) => info.id), ...cursorLists, 'streamEvents
       if (schema.maxLength !== undefined)
         await assertRejected(`${name}=${'x'.repeat(schema.maxLength + 1)}`, name, 'maxLength')
     }
-    for (const { name, schema } of queryOf(id).filter(
+    for (const { name } of own.filter(
       ({ schema }) => schema.type === 'string' && schema.enum === undefined,
     )) {
-      for (const text of shortened(['%00', 'a%00b', '%ff', '%ed%a0%80', '%c0%80', ''], name, schema))
+      for (const text of ['%00', 'a%00b', '%ff', '%ed%a0%80', '%c0%80', ''])
         await assertRejected(`${name}=${text}`, name)
     }
     const unknown = ['surprise', 'page[]', 'Page', 'offset', '__proto__', 'constructor']

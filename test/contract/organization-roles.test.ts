@@ -1,7 +1,7 @@
 // Roles of organizations, custom roles, sessions and service accounts, over all operations: each allows
 // exactly what `x-organization-access` and `x-project-access` declare. `npm test` asks with the lowest role
-// that may and the highest that may not, and as a service account or session for one operation of each role
-// and area; `npm run faults` asks for all.
+// that may and the highest that may not, and with a custom role, as a service account or in a session for one
+// operation of each role and area; `npm run faults` asks for all.
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { ranks } from '../../services/projects/access.ts'
@@ -104,7 +104,13 @@ const projectOperations = operationInfos.filter(
 /** They give a role in all areas, and a member cannot give more than the own role. */
 const givesRoles = ['addMember', 'updateMember', 'resendInvitation']
 
-for (const { id, projectAccess, scopes } of projectOperations) {
+const accessKind = ({ projectAccess, scopes }: (typeof projectOperations)[number]) => [
+  projectAccess,
+  areaOf(scopes),
+]
+const asked = isLongForm ? projectOperations : oneOfEachKind(projectOperations, accessKind)
+
+for (const { id, projectAccess, scopes } of asked) {
   const needed = projectAccess!.role as ProjectRole
   const area = areaOf(scopes)
   t.test(`${id} needs what ${needed} allows in ${area}`, async (t) => {
@@ -167,9 +173,6 @@ for (const [name, make] of Object.entries({
 })) {
   t.test(`${name} has the permissions of its role`, async (t) => {
     const person = await make()
-    const asked = isLongForm
-      ? projectOperations
-      : oneOfEachKind(projectOperations, ({ projectAccess, scopes }) => [projectAccess, areaOf(scopes)])
     for (const { id, projectAccess } of asked) {
       const needed = projectAccess!.role as ProjectRole
       // A service account cannot own a project.

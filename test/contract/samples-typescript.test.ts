@@ -1,5 +1,5 @@
 // TypeScript samples of the reference page: each compiles against the published client and succeeds. The
-// examples in them are those of the Python samples, which all run: `npm test` runs one operation of each kind
+// examples in them are those of examples.test.ts, which sends all: `npm test` runs one operation of each kind
 // in TypeScript, `npm run faults` all.
 import { execFile } from 'node:child_process'
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,5 @@
 // Database outages during a request: every operation answers 503 and leaves no partial effect. `npm test` asks
-// one operation for each method and area, `npm run faults` all.
+// a reading and a writing operation of each area, `npm run faults` all.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
@@ -25,7 +25,11 @@ const asksNoDatabase = ['listModels', 'getCurrentApiKey']
 const asking = secured.filter(({ id }) => !asksNoDatabase.includes(id))
 const asked = isLongForm
   ? asking
-  : oneOfEachKind(asking, ({ tag, method, handlesIdempotency }) => [tag, method, handlesIdempotency])
+  : oneOfEachKind(asking, ({ tag, method, handlesIdempotency }) => [
+      tag,
+      method === 'GET',
+      handlesIdempotency,
+    ])
 
 t.test(
   'an operation answers 503 when the database fails during its handler, and works again at once',
