@@ -425,6 +425,10 @@ t.test('503: the database is unreachable', async (t) => {
       t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
     }
     await proxy.restore()
+    // Its checks run once a second.
+    const readiness = requests.get('getReadiness')
+    if (readiness !== undefined)
+      await waitUntil(async () => (await send(readiness)).status === 200, 'the server to be ready')
     for (const [id, request] of requests) {
       const reply = await send(request)
       afterOutage.set(id, reply)
