@@ -4,9 +4,9 @@
 import { execFileSync } from 'node:child_process'
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -46,14 +46,18 @@ function regenerated(): string {
   if (existsSync(done)) return done
   rmSync(cache, { recursive: true, force: true })
   mkdirSync(cache, { recursive: true })
-  const folder = mkdtempSync(join(cache, 'new-'))
+  // Always the same folder, because Node's compile cache goes by the paths of files.
+  const folder = join(cache, 'new')
   const index = { GIT_INDEX_FILE: join(cache, 'index') }
   git(['read-tree', tree], index)
   git(['checkout-index', '--all', `--prefix=${folder}/`], index)
+  // Its types are not in git. The generator writes the client again if its schema has changed.
+  cpSync('generated/prisma', join(folder, 'generated/prisma'), { recursive: true })
   symlinkSync(resolve('node_modules'), join(folder, 'node_modules'), 'junction')
+  const env = { NODE_COMPILE_CACHE: resolve('node_modules/.cache/merge'), ...process.env }
   for (const script of generators)
     try {
-      execFileSync(process.execPath, [script], { cwd: folder, stdio: 'pipe' })
+      execFileSync(process.execPath, [script], { cwd: folder, env, stdio: 'pipe' })
     } catch (error) {
       throw new MergeError(`${script} fails: ${String((error as { stderr: Buffer }).stderr).trim()}`)
     }
