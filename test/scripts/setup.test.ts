@@ -58,6 +58,19 @@ function project(t: Test): string {
   return folder
 }
 
+let template: string | undefined
+
+/** A project with the dependencies of the server and the tests, which are installed once. */
+async function installed(t: Test): Promise<string> {
+  const folder = project(t)
+  if (template === undefined) {
+    t.equal((await setup(folder, ['--dev'])).code, 0)
+    template = mkdtempSync(join(tmpdir(), 'installed-'))
+    cpSync(join(folder, 'node_modules'), template, { recursive: true, verbatimSymlinks: true })
+  } else cpSync(template, join(folder, 'node_modules'), { recursive: true, verbatimSymlinks: true })
+  return folder
+}
+
 interface Ended {
   code: number | null
   signal: NodeJS.Signals | null
@@ -128,8 +141,7 @@ t.test('setup installs the dependencies of the server, and --dev adds those of t
 })
 
 t.test('an interrupted installation is completed', async (t) => {
-  const folder = project(t)
-  await setup(folder, ['--dev'])
+  const folder = await installed(t)
   writeFileSync(join(folder, 'node_modules', '.setup-unfinished'), '')
   rmSync(join(folder, 'node_modules', 'tested'), { recursive: true })
   t.match(await setup(folder, ['--dev']), { code: 0, out: /^Installing/ })
@@ -138,8 +150,7 @@ t.test('an interrupted installation is completed', async (t) => {
 })
 
 t.test('packages installed by hand are accepted, and missing ones are installed', async (t) => {
-  const folder = project(t)
-  await setup(folder, ['--dev'])
+  const folder = await installed(t)
   rmSync(join(folder, 'node_modules', '.setup.json'))
   t.strictSame(await setup(folder, ['--dev']), { code: 0, out: '', err: '' })
   rmSync(join(folder, 'node_modules', 'served'), { recursive: true })
@@ -262,11 +273,10 @@ t.test('Node is installed only if its bytes have the recorded hash', async (t) =
 })
 
 t.test('another version of Node than the recorded one is replaced', async (t) => {
-  const folder = project(t)
+  const folder = await installed(t)
   const { name } = JSON.parse(readFileSync(join(SETUP, 'node.json'), 'utf8'))[
     `${process.platform}-${process.arch}`
   ]
-  await setup(folder)
   const place = join(folder, 'node_modules/.node/node_modules', name)
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'package.json'), JSON.stringify({ name, version: '24.0.1' }))
