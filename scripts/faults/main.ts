@@ -1,5 +1,5 @@
-// `npm run faults`: runs the tests that have a long form in that form, which takes minutes. Names choose
-// some: `npm run faults -- constraints payments`.
+// `npm run faults`: runs the tests that have a long form in that form, which takes hours. Names of files and
+// folders choose some: `npm run faults -- constraints test/contract`.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { answerHelp } from '../../infra/command-help.ts'
@@ -13,8 +13,10 @@ const files = ['test', 'packages']
   .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
   .filter((file) => /^import \{ isLongForm \} from /m.test(readFileSync(join(root, file), 'utf8')))
   .sort()
-const chosen = named.flatMap((name) => files.filter((file) => file.endsWith(`/${name}.test.ts`)))
-if (chosen.length < named.length) {
+const chosenBy = (name: string): string[] =>
+  files.filter((file) => file.endsWith(`/${name}.test.ts`) || file.startsWith(`${name}/`))
+const chosen = [...new Set(named.flatMap(chosenBy))]
+if (named.some((name) => chosenBy(name).length === 0)) {
   console.error(`Long forms: ${files.map((file) => /([^/]+)\.test\.ts$/.exec(file)![1]).join(', ')}`)
   process.exit(1)
 }
