@@ -1,6 +1,6 @@
 // The files that a test file depends on: what it and its modules import and what they name in quotes, relative
 // to themselves or to the root (a folder only if code of the tests names it). Of the handlers, those that ran
-// in its last pass.
+// in its last pass, in a copy of the project too; a test that reads them all says `// reads: handlers`.
 import { hash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -15,6 +15,7 @@ const isOutput = /^generated\//
 const isTest = /^(test|packages\/\w+\/test)\//
 const imported = /(?:from|import\(?) ?'([^'\n]+)'/g
 const quoted = /['`]([\w@.][\w@./-]*)['`]/g
+const read = /^\/\/ reads: (\S+)$/gm
 
 export class Inputs {
   #root: string
@@ -68,12 +69,13 @@ export class Inputs {
   #readNames(file: string): string[] {
     const text = readFileSync(join(this.#root, file), 'utf8')
     const names = new Set([...text.matchAll(isOutput.test(file) ? imported : quoted)].map(([, name]) => name))
-    return [...names].flatMap((name) => {
+    const named = [...names].flatMap((name) => {
       const path = this.#pathOf(name, file)
       if (path === null || !existsSync(join(this.#root, path))) return []
       if (file === handlerTable && path.startsWith('handlers/')) return []
       return isTest.test(file) || !this.#isFolder(path) ? this.#filesOf(path) : []
     })
+    return [...named, ...[...text.matchAll(read)].flatMap(([, path]) => this.#filesOf(path))]
   }
 
   /** The path from the root that the name stands for in the file; null for what is no path. */
@@ -86,7 +88,7 @@ export class Inputs {
     }
     if (name.startsWith('@platform-api/')) return name.replace('@platform-api', 'packages')
     // `test` is a word of its own.
-    return /^(node_modules|test$)/.test(name) ? null : name
+    return /^(node_modules|test$|handlers\/?$)/.test(name) ? null : name
   }
 
   #isFolder(path: string): boolean {

@@ -1,4 +1,5 @@
 // The catalogue pages of errors and events: complete, and readable without JavaScript.
+// reads: handlers
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'

@@ -23,8 +23,8 @@ const project = {
     support: { 'server.ts': `import '../../app/build.ts'` },
     users: { 'users.test.ts': `import '../support/server.ts'` },
     files: { 'files.test.ts': `import '../support/server.ts'` },
-    docs: { 'guides.test.ts': `const folder = join(root, 'docs/guides')` },
-    tools: { 'tool.test.ts': `await program('scripts/tool/main.ts')` },
+    docs: { 'guides.test.ts': `// reads: handlers\nconst folder = join(root, 'docs/guides')` },
+    tools: { 'tool.test.ts': `copy('handlers')\nawait program('scripts/tool/main.ts')` },
   },
 }
 
@@ -68,9 +68,9 @@ t.test('a change runs the test files that depend on it', async (t) => {
 })
 
 t.test('a change of a handler, or below it, runs the test files whose requests it served', async (t) => {
-  t.strictSame(brokenBy(t, ['handlers/users.ts']), [users])
-  t.strictSame(brokenBy(t, ['services/users.ts']), [users])
-  t.strictSame(brokenBy(t, ['services/files.ts']), [files])
+  t.strictSame(brokenBy(t, ['handlers/users.ts']), [users, guides])
+  t.strictSame(brokenBy(t, ['services/users.ts']), [users, guides])
+  t.strictSame(brokenBy(t, ['services/files.ts']), [files, guides])
 })
 
 t.test('a file that failed, was skipped or has lost a module runs again', async (t) => {
