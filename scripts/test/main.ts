@@ -21,7 +21,7 @@ const usage = `Usage: npm test -- [options] [file or folder ...]
   --all              runs all tests, those too that passed with the same files
   --times            prints the time and CPU of each file, slowest first
   --write-times      runs all tests, and writes their times to test/times.json
-  --jobs=N           files at a time (default: one more than there are cores)
+  --jobs=N           files at a time (default: two more than there are cores)
   --timeout=SECONDS  time limit of one file (default: 600)`
 
 answerHelp(import.meta, usage)
@@ -69,7 +69,7 @@ async function runTests(args: string[]): Promise<string | null> {
       timeout: { type: 'string' },
     },
   })
-  const jobs = Number(options.jobs ?? availableParallelism() + 1)
+  const jobs = Number(options.jobs ?? availableParallelism() + 2)
   const seconds = Number(options.timeout ?? 600)
   if (!(jobs >= 1) || !(seconds >= 1)) return usage
   const missing = positionals.find((path) => !existsSync(join(root, path)))
@@ -81,7 +81,7 @@ async function runTests(args: string[]): Promise<string | null> {
   const files = all ? found : found.filter((file) => !cache.isUnchanged(file))
   if (files.length < found.length)
     console.log(
-      `${found.length - files.length} of ${found.length} files passed with all that they depend on as it is: ` +
+      `${found.length - files.length} of ${found.length} files passed with all that they depend on: ` +
         'npm test -- --all runs them, too.',
     )
   if (files.length === 0) return null
@@ -114,8 +114,8 @@ async function runTests(args: string[]): Promise<string | null> {
     const files = results.reduce((total, { cpu }) => total + cpu, 0)
     const services = usedCpu() - files
     console.log(
-      `CPU seconds: ${inSeconds(files + services)}, of which the services and the runner ${inSeconds(services)}; ` +
-        `by the clock ${inSeconds(performance.now())}.`,
+      `CPU seconds: ${inSeconds(files + services)}, of which ${inSeconds(services)} for the services and the ` +
+        `runner; by the clock ${inSeconds(performance.now())}.`,
     )
     const used = { results, services, yardstick: yardstickMs }
     if (options['write-times']) times.write(used)
