@@ -108,6 +108,10 @@ t.test('a restored copy sends nothing until it is confirmed', async (t: Test) =>
     WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8',
   }
   t.match(await command('restore', [folder], copy), { code: 0, out: /no|confirm-restore/, err: '' })
+  // The running delivery times out now, not half a minute after its start.
+  const timeOut =
+    'UPDATE jobs SET due_at = now() WHERE due_at > now() AND fetched_at IS NOT NULL RETURNING id'
+  t.equal((await query(copy.DATABASE_URL, timeOut)).length, 1, 'it is running in the copy, too')
   const server = await spawnServer(t, copy)
   t.match(server.output(), /restored copy/)
   const ready = await fetch(`${server.url}/readyz`)

@@ -17,7 +17,7 @@ import { deleteExpiredUploads } from '../../services/storage/uploads/retention.t
 import { noS3 } from '../../scripts/test/s3-server.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
-import { startServer } from '../support/server/server.ts'
+import { startServer, type TestServer } from '../support/server/server.ts'
 import { download, sweepStore } from '../support/storage/storage.ts'
 import { storeKinds } from '../support/server/store-servers.ts'
 import { bytesType, checksum, tusClient, uploadWithTusClient } from '../support/http/tus.ts'
@@ -50,6 +50,7 @@ t.test('S3', { skip: noS3 }, async (t) => {
     sendSlowly(t, `${one.url}${path}`, offset, bytes.subarray(offset, 2 * part + mebibyte))
     await waitUntil(async () => (await offsetOf(DATABASE_URL)) === 2 * part, 'the second part', 20_000)
     await one.end('SIGKILL')
+    t.equal(await expireLease(two), 1, 'the killed server had the lease')
     offset = 2 * part + 1
     await waitUntil(
       async () => (await tus[1].append(path, 2 * part, bytes.subarray(2 * part, offset))).status === 204,
@@ -233,6 +234,13 @@ function sendSlowly(t: Test, url: string, offset: number, bytes: Buffer): void {
   request.on('error', () => {})
   request.write(bytes)
   t.teardown(() => request.destroy())
+}
+
+/** Ends the lease of the upload, as its time would. @returns 1 if there is one, otherwise 0 */
+async function expireLease({ services }: TestServer): Promise<number> {
+  const { upload } = services.database.prisma
+  const where = { heldUntil: { gt: new Date(), lt: new Date(Date.now() + 60_000) } }
+  return (await upload.updateMany({ where, data: { heldUntil: new Date() } })).count
 }
 
 async function offsetOf(databaseUrl: string): Promise<number> {
