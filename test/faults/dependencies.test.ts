@@ -197,21 +197,24 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
         const { check, fullCheck, required, use, refused = [503], full, harmless = [] } = dependency
         const proxy = proxies[name as keyof typeof proxies]
         const isHarmless = harmless.includes(fault)
+        const named = fault === 'full' ? (fullCheck ?? check) : check
         if (fault === 'full') await full(true)
         else await proxy.set(fault)
         const isDown = !isHarmless && check !== null && !(fault === 'full' && check === 'storage')
+        const first = isDown ? use().catch(() => {}) : undefined
         if (isDown) {
-          await use().catch(() => {})
-          await waitUntil(async () => (await readiness()).body.status !== 'ok', `${check} to be noticed`)
+          const noticed = async (): Promise<boolean> => (await readiness()).body.checks[named!] !== 'ok'
+          await waitUntil(noticed, `${named} to be noticed`)
         }
         // The checks that the previous fault made fail.
         else await waitUntil(async () => (await readiness()).body.status === 'ok', 'the readiness')
-        const asked = [await readiness(), await readiness(), await readiness()]
+        const asked = [await readiness()]
+        // The fastest answer is for the table.
+        if (isLongForm) asked.push(await readiness(), await readiness())
         const { status, body } = asked[0]
         const isUnready = required === true && isDown && fault !== 'full'
         t.equal(status, isUnready ? 503 : 200, JSON.stringify(body))
         // Of the others, one may answer late on a busy machine.
-        const named = fault === 'full' ? (fullCheck ?? check) : check
         if (named !== null) t.equal(body.checks[named], isDown ? 'unavailable' : 'ok', JSON.stringify(body))
         if (isDown) t.equal(body.status, isUnready ? 'unavailable' : 'degraded', JSON.stringify(body))
         const fastest = Math.min(...asked.map(({ ms }) => ms))
@@ -231,6 +234,7 @@ t.test('dependencies', { skip: skipWithoutNats || skipWithoutRedis, timeout: 300
         else t.ok(refused.includes(used.status) || used.status < 400, `${used.status} ${used.text}`)
         if (fault === 'full') await full(false)
         else await proxy.set('none')
+        await first
         await waitUntil(async () => (await readiness()).body.status === 'ok', 'the return')
         await waitUntil(async () => (await use()).status < 400, 'its use')
         const row = [name, fault, `${status} ${body.status}`, Math.round(fastest), used.status, ms]

@@ -17,7 +17,7 @@ import { isLongForm } from '../long-form.ts'
 const authorization = `Bearer ${bootstrapKey}`
 
 /** Milliseconds between two requests of a client. At the pace of the long form the load needs both cores. */
-const pause = isLongForm ? { read: 10, write: 20 } : { read: 200, write: 300 }
+const pause = isLongForm ? { read: 10, write: 20 } : { read: 400, write: 400 }
 
 /** Settings of servers and a worker on one database and one folder of files. */
 export async function rolloutSettings(t: Test, databaseUrl: string): Promise<Record<string, string>> {
