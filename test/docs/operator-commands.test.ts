@@ -5,9 +5,11 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createEmptyDatabase } from '../support/database/database.ts'
 import { newFolder, query } from '../support/server/backups.ts'
+import { isLongForm } from '../support/long-form.ts'
 import { inheritedEnvironment, spawnServer, spawnWorker } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
+const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const guides = ['deployment', 'storage', 'monitoring', 'security', 'scaling']
 
 /** Commands that other tests run: of containers and Kubernetes, of roles, and units of systemd and cron. */
@@ -33,6 +35,13 @@ function commandsOf(block: string): string[] {
   return session.length > 0 ? session : lines.filter((line) => /^(npm|psql|docker) /.test(line))
 }
 
+/** Except for the first command, the short form starts the script as npm does, without the process of npm. */
+function wordsOf(command: string, byNpm: boolean): string[] {
+  if (byNpm) return command.replace(/^npm /, 'npm --silent ').split(' ')
+  const [, name, args = ''] = /^npm run (\S+)(?: --( .*))?$/.exec(command)!
+  return `${scripts[name]}${args}`.replace(/^node /, `${process.execPath} `).split(' ')
+}
+
 t.test('the commands of the guides', { timeout: 300_000 }, async (t) => {
   const [original, copy] = [await createEmptyDatabase(t), await createEmptyDatabase(t)]
   const [data, copiedData, backups] = [newFolder(t), newFolder(t), newFolder(t)]
@@ -42,11 +51,11 @@ t.test('the commands of the guides', { timeout: 300_000 }, async (t) => {
 
   const run = async (written: string, env: Record<string, string>): Promise<string> => {
     ran.add(written)
-    const words = written.replaceAll('/srv/backups', backups).split(' ')
+    const words = wordsOf(written.replaceAll('/srv/backups', backups), isLongForm || ran.size === 1)
     const result = await new Promise<{ code: number; output: string }>((resolve) => {
       execFile(
         words[0],
-        ['--silent', ...words.slice(1)],
+        words.slice(1),
         { cwd: root, env: { ...inheritedEnvironment(), ...env }, timeout: 120_000 },
         (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), output: out + err }),
       )
