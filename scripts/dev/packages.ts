@@ -1,19 +1,24 @@
 // Lists the packages that a server loads at start. They do not change between two saves, so a standby server
 // can load them in advance.
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
-const imported =
-  /^(?:import|export)\s(?!type\s)[^'"]*?from '((?!node:|\.)[^']+)'|^import '((?!node:|\.)[^']+)'/gm
+const imported = /^(?:import|export)\s(?!type\s)[^'"]*?from '([^']+)'|^import '([^']+)'/gm
 
-/** The package specifiers, with subpaths, that the server's folders import at load time. */
-export function packagesOf(folder: string): string[] {
+/**
+ * The package specifiers, with subpaths, that the files of `entries` and the files that they import load.
+ * Packages that are imported later, when a request needs them, would only make each standby slower.
+ */
+export function packagesOf(folder: string, entries: string[]): string[] {
   const names = new Set<string>()
-  for (const layer of ['app', 'handlers', 'services', 'infra', 'generated']) {
-    for (const file of readdirSync(join(folder, layer), { recursive: true, encoding: 'utf8' })) {
-      if (!file.endsWith('.ts') || file.endsWith('.d.ts')) continue
-      for (const [, from, bare] of readFileSync(join(folder, layer, file), 'utf8').matchAll(imported))
-        names.add(from ?? bare)
+  const files = new Set(entries.map((entry) => join(folder, entry)))
+  // The loop also visits the files that are added on the way.
+  for (const file of files) {
+    if (!existsSync(file)) continue
+    for (const [, from, bare] of readFileSync(file, 'utf8').matchAll(imported)) {
+      const name = from ?? bare
+      if (name.startsWith('.')) files.add(join(dirname(file), name))
+      else if (!name.startsWith('node:')) names.add(name)
     }
   }
   return [...names]

@@ -26,7 +26,8 @@ process.on('message', (command: ServerCommand) => {
 })
 
 // If a package does not load, the project's own import reports it with its place.
-await Promise.allSettled(packagesOf(process.cwd()).map((name) => import(name)))
+const packages = packagesOf(process.cwd(), ['app/server.ts', 'app/startup-errors.ts'])
+await Promise.allSettled(packages.map((name) => import(name)))
 send({ warm: true })
 
 async function serve(): Promise<void> {

@@ -1,7 +1,7 @@
 // `npm run dev` in a copy of this project: rebuilds on save while a client sends requests continuously.
 import { spawn } from 'node:child_process'
 import { readFile, rm, writeFile } from 'node:fs/promises'
-import { cpSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join, resolve } from 'node:path'
 import t, { type Test } from 'tap'
@@ -285,10 +285,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
   const below = descendants(dev.pid)
   t.ok(below.length >= 2, 'dev runs child processes')
   t.equal(await dev.end('SIGTERM'), 0)
-  const left = (): number[] => {
-    const running = new Set(descendants(1))
-    return below.filter((pid) => running.has(pid))
-  }
+  const left = (): number[] => below.filter((pid) => existsSync(`/proc/${pid}`))
   await waitUntil(() => left().length === 0, 'the end of the child processes').catch(() => {})
   t.strictSame(left(), [], 'no child process is left')
   await t.rejects(fetch(`${dev.url}/healthz`), 'the port is closed')
