@@ -103,20 +103,15 @@ function tableRow({
   return [`\`${variable}\``, shown, `${description}${secret ? ' Secret.' : ''}`]
 }
 
-if (import.meta.main) {
-  const check = process.argv.includes('--check')
+/** @returns the files that were out of date. With `check` it writes nothing. */
+export async function writeSettings(check = false): Promise<string[]> {
   const files = { '.env.example': envExample(), 'docs/configuration.md': await configurationPage() }
-  for (const [file, text] of Object.entries(files)) {
-    if (textOf(file) === text) continue
-    if (check) {
-      console.log(`${file} differs from infra/config/settings.ts: run \`npm run settings\``)
-      process.exitCode = 1
-    } else {
-      mkdirSync(dirname(join(root, file)), { recursive: true })
-      writeFileSync(join(root, file), text)
-      console.log(`wrote ${file}`)
-    }
+  const outdated = Object.entries(files).filter(([file, text]) => textOf(file) !== text)
+  for (const [file, text] of check ? [] : outdated) {
+    mkdirSync(dirname(join(root, file)), { recursive: true })
+    writeFileSync(join(root, file), text)
   }
+  return outdated.map(([file]) => file)
 }
 
 function textOf(file: string): string | null {
@@ -124,5 +119,15 @@ function textOf(file: string): string | null {
     return readFileSync(join(root, file), 'utf8')
   } catch {
     return null
+  }
+}
+
+if (import.meta.main) {
+  const check = process.argv.includes('--check')
+  for (const file of await writeSettings(check)) {
+    console.log(
+      check ? `${file} differs from infra/config/settings.ts: run \`npm run settings\`` : `wrote ${file}`,
+    )
+    if (check) process.exitCode = 1
   }
 }
