@@ -74,9 +74,16 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
   const { url } = await createTestDatabase(t)
   const template = new URL(url).pathname.slice(1)
   edit('test/support/database/database.ts', [/'platform_template'/, `'${template}'`])
-  const migrate = async (): Promise<void> => {
-    const env = { ...process.env, DATABASE_URL: url }
-    await promisify(execFile)(process.execPath, ['scripts/migrate/main.ts'], { cwd: folder, env })
+  const { applyMigrations } = (await import(
+    join(folder, 'infra/postgres/migrations.ts')
+  )) as typeof import('../../infra/postgres/migrations.ts')
+  /** In this process, which has loaded the libraries. In the long form the generator's files change. */
+  const generate = async (...args: string[]): Promise<string> => {
+    if (isLongForm) return await node('scripts/generate/main.ts', ...args)
+    const { generate } = (await import(
+      join(folder, 'scripts/generate/main.ts')
+    )) as typeof import('../../scripts/generate/main.ts')
+    return (await generate({ stubs: args.includes('--stubs') })).join('\n')
   }
   const passes = async (file: string, plan = /^1\.\.\d+$/m): Promise<void> => {
     const said = await node(file).catch((error: { stdout: string }) => error.stdout)
@@ -106,9 +113,9 @@ t.test('its operations work', { timeout: 1_400_000 }, async (t) => {
     const stubs = part === lastPart ? ['--stubs'] : []
     const built = {
       migration: readFileSync(join(folder, 'prisma/migrations', migration, 'migration.sql'), 'utf8'),
-      generated: await node('scripts/generate/main.ts', ...stubs),
+      generated: await generate(...stubs),
     }
-    await migrate()
+    await applyMigrations(url)
     for (const check of checks.splice(0)) await check(built)
     // In one process, which loads the server once.
     write('test/notes/all.ts', [...tests.keys()].map((name) => `import '../${name}.ts'\n`).join(''))

@@ -5,15 +5,17 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { isKnown, runCommand } from '../../packages/contract/main.ts'
 import { messageOf } from '../../packages/openapi/command-help.ts'
-import { runContractCommand as contract } from '../support/contract/contract-command.ts'
+import { runContractCommand, runContractHere as contract } from '../support/contract/contract-command.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { defects, writeCopy } from '../support/generator/seeded-defects.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 
+const server = await startServer(t)
+const { url, key } = server
+
 t.test('a usage error prints one sentence and exits with 2', async (t) => {
-  const { url, key } = await startServer(t)
   for (const [says, ...args] of [
     ['--url and --key are required. See --help.'],
     ['--url must be a URL such as http://127.0.0.1:3000, not nowhere.', '--url', 'nowhere', '--key', key],
@@ -38,12 +40,12 @@ t.test('a usage error prints one sentence and exits with 2', async (t) => {
     ['The server rejects the key. Pass another one with --key.', '--url', url, '--key', 'plat_test_none'],
     ["Unknown option '--nothing'.", '--nothing'],
   ]) {
-    const { code, out, err } = await contract(...args)
+    const { code, out, err } = await runContractCommand(...args)
     t.equal(code, 2, says)
     t.equal(out, '', 'nothing is written to stdout')
     t.equal(err, `${says}\n`, 'no stack trace')
   }
-  t.match((await contract('--help')).out, /^npm run contract -- --url URL --key KEY/)
+  t.match((await runContractCommand('--help')).out, /^npm run contract -- --url URL --key KEY/)
 })
 
 /** Of the short form: a project, and members, for whom the run creates users. */
@@ -53,7 +55,6 @@ t.test(
   'a run against a healthy server has no findings and leaves no data',
   { timeout: 300_000 },
   async (t) => {
-    const server = await startServer(t)
     const folder = t.testdir({})
     const [html, junit] = [join(folder, 'report.html'), join(folder, 'report.xml')]
     const { code, out, err } = await contract(
@@ -97,7 +98,6 @@ t.test(
 )
 
 t.test('--read-only changes nothing', async (t) => {
-  const server = await startServer(t)
   const { body: project } = await server.admin.client.post('/projects', { name: 'Kept' })
   const before = server.statements.length
   const { code, out } = await contract(
