@@ -1,8 +1,8 @@
 // Mistakes in a resource with x-crud are reported once, where they were made, and not in what is derived from
 // it. The resource is that of docs/adding-a-resource.md.
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { compareWithList } from '../../scripts/constraints/main.ts'
 import { bundledContract, ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { readDatabase } from '../../scripts/generate/schema-db-check/database.ts'
@@ -54,16 +54,14 @@ interface Options {
   conditions?: string[]
 }
 
-/** A project with the resource. */
-function projectWith(
-  t: Test,
-  text: string,
-  { table = model, conditions = [] }: Options = {},
-): { folder: string; spec: string } {
-  const folder = t.testdir({})
-  for (const part of ['spec', 'prisma', 'infra/database'])
-    cpSync(join(root, part), join(folder, part), { recursive: true })
-  const spec = join(folder, 'spec/openapi.yaml')
+/** The copy of the project that the tests share. Each writes the files of its resource. */
+const folder = t.testdir({})
+for (const part of ['spec', 'prisma', 'infra/database'])
+  cpSync(join(root, part), join(folder, part), { recursive: true })
+const spec = join(folder, 'spec/openapi.yaml')
+
+/** Gives the project the resource. */
+function writeResource(text: string, { table = model, conditions = [] }: Options = {}): void {
   // The paths of one area, so that the lint costs less.
   const others = /^  \/.*\$ref: '(?!system)[\w-]+\.yaml#.*\n/gm
   // Events of resources in the areas that are left out.
@@ -72,7 +70,7 @@ function projectWith(
   const isNested = text.includes('noteComments:')
   writeFileSync(
     spec,
-    readFileSync(spec, 'utf8')
+    readFileSync(join(root, 'spec/openapi.yaml'), 'utf8')
       .replace(others, '')
       .replace(partial, '')
       .replace(
@@ -83,18 +81,18 @@ function projectWith(
       .replace('tags: [projects, ', 'tags: [notes, projects, '),
   )
   writeFileSync(join(folder, 'spec/notes.yaml'), text)
-  const schema = join(folder, 'prisma/schema.prisma')
-  writeFileSync(schema, `${readFileSync(schema, 'utf8')}\n${table}`)
+  const schema = 'prisma/schema.prisma'
+  writeFileSync(join(folder, schema), `${readFileSync(join(root, schema), 'utf8')}\n${table}`)
+  rmSync(join(folder, 'prisma/sql/notes'), { recursive: true, force: true })
   mkdirSync(join(folder, 'prisma/sql/notes'))
   for (const name of conditions)
     writeFileSync(join(folder, 'prisma/sql/notes', name), '-- A condition.\ntrue\n')
-  return { folder, spec }
 }
 
 /** @returns each problem as its source line, `|` at its column, and the message. */
-async function problemsOf(t: Test, text: string, options?: Options): Promise<string[]> {
-  const { folder, spec } = projectWith(t, text, options)
-  const lines = await mistakesIn(folder, spec)
+async function problemsOf(text: string, options?: Options): Promise<string[]> {
+  writeResource(text, options)
+  const lines = await mistakes()
   return lines.map((line) => {
     const [, file, row, column, message] = /^(\S+?):(\d+):(\d+) (.*)$/.exec(line)!
     const source = readFileSync(join(folder, file), 'utf8').split('\n')[Number(row) - 1]
@@ -103,7 +101,7 @@ async function problemsOf(t: Test, text: string, options?: Options): Promise<str
   })
 }
 
-async function mistakesIn(folder: string, spec: string): Promise<string[]> {
+async function mistakes(): Promise<string[]> {
   try {
     return await mismatchesOf(folder, await readContract(spec))
   } catch (error) {
@@ -121,12 +119,11 @@ function changed(text: string, changes: Array<[from: string, to: string]>): stri
 }
 
 t.test('the resource has no mistake', async (t) => {
-  t.strictSame(await problemsOf(t, resource), [])
+  t.strictSame(await problemsOf(resource), [])
 })
 
 t.test('mistakes in the schema and in x-crud', async (t) => {
   const found = await problemsOf(
-    t,
     changed(complete, [
       ['tag: notes', 'tag: note'],
       ['{ read: projects:read', '{ read: projectz:read'],
@@ -161,18 +158,18 @@ t.test('names in x-crud that do not exist', async (t) => {
     ['filters: [pinned]', 'filters: [pined]'],
     ['parent: Note', 'parent: Nota'],
   ])
-  t.strictSame(await problemsOf(t, wrong), [
+  t.strictSame(await problemsOf(wrong), [
     'sort: [title, |titel, text]: `titel` is not a property of `Note`',
     'sort: [title, titel, |text]: a list cannot be sorted by `text`: it can be null, or has no order',
     'filters: [|pined]: `pined` is not a property of `Note`',
     'parent: |Nota: no x-crud of this file has the schema `Nota`',
   ])
   const elsewhere = changed(complete, [['prefix: note\n', 'prefix: note\n      parent: organization\n']])
-  t.strictSame(await problemsOf(t, changed(elsewhere, [['sort: [title]', 'without: [remove]']])), [
+  t.strictSame(await problemsOf(changed(elsewhere, [['sort: [title]', 'without: [remove]']])), [
     'without: [|remove]: `remove` is not one of create, update, delete',
     'parent: |Note: a resource in another one is in a project, and `Note` is not',
   ])
-  t.strictSame(await problemsOf(t, changed(resource, [['schema: Note', 'schema: Noted']])), [
+  t.strictSame(await problemsOf(changed(resource, [['schema: Note', 'schema: Noted']])), [
     'schema: |Noted: there is no schema `Noted` with properties in this file',
   ])
 })
@@ -185,7 +182,7 @@ t.test('differences from the table', async (t) => {
     ],
     ['default: false, ', ''],
   ])
-  const [colour, pinned, ...others] = await problemsOf(t, wrong)
+  const [colour, pinned, ...others] = await problemsOf(wrong)
   t.match(
     pinned,
     '|pinned: { type: boolean, description: Whether the note is pinned. }: Note.pinned may be left out',
@@ -228,7 +225,6 @@ t.test('columns that the statements cannot read or write', async (t) => {
   const properties = wrong.map(([property], i) => `        extra${i}: { ${property}, description: A. }\n`)
   const columns = wrong.map(([, column], i) => `  extra${i} ${column}\n`)
   const found = await problemsOf(
-    t,
     changed(resource, [['        metadata:', `${properties.join('')}        metadata:`]]),
     {
       table: changed(model, [['  metadata ', `${columns.join('')}  metadata `]]),
@@ -242,13 +238,13 @@ t.test('columns that the statements cannot read or write', async (t) => {
 })
 
 t.test('a table that the statements do not fit', async (t) => {
-  t.strictSame(await problemsOf(t, resource, { table: '' }), [
+  t.strictSame(await problemsOf(resource, { table: '' }), [
     '|schema: Note: Note has no table: add a model Note with `@@map("notes")` to prisma/schema.prisma ' +
       '(prisma/schema.prisma:1)',
   ])
-  const [unnamed] = await problemsOf(t, resource, { table: changed(model, [['  @@map("notes")\n', '']]) })
+  const [unnamed] = await problemsOf(resource, { table: changed(model, [['  @@map("notes")\n', '']]) })
   t.match(unnamed, '|schema: Note: Note is stored in the table notes: add `@@map("notes")` to the model Note')
-  const [unknown, pinned] = await problemsOf(t, changed(resource, [['default: false, ', '']]), {
+  const [unknown, pinned] = await problemsOf(changed(resource, [['default: false, ', '']]), {
     table: changed(model, [['pinned      Boolean', 'colour String\n  pinned      Boolean @default(false)']]),
   })
   t.match(unknown, '|schema: Note: Note has no property for the column Note.colour, which is NOT NULL')
@@ -263,16 +259,16 @@ t.test('a parameter of the list has its condition in a file', async (t) => {
           schema: { type: integer, format: int32, minimum: 0, maximum: 5000 }
 `
   const text = changed(resource, [['      filters: [pinned]\n', `      filters: [pinned]\n${parameter}`]])
-  t.strictSame(await problemsOf(t, text), [
+  t.strictSame(await problemsOf(text), [
     '- |name: longer_than: the list has no condition for `longer_than`: write it to a file of its own ' +
       '(prisma/sql/notes/filter-longer-than.sql:1)',
   ])
-  t.strictSame(await problemsOf(t, text, { conditions: ['filter-longer-than.sql'] }), [])
-  const [path] = await problemsOf(t, changed(text, [['in: query', 'in: path']]))
+  t.strictSame(await problemsOf(text, { conditions: ['filter-longer-than.sql'] }), [])
+  const [path] = await problemsOf(changed(text, [['in: query', 'in: path']]))
   t.match(path, '- |name: longer_than: a parameter of a list needs a `name` in snake_case, `in: query`')
-  const [wrong] = await problemsOf(t, changed(text, [['minimum: 0', 'minimum: 5001']]))
+  const [wrong] = await problemsOf(changed(text, [['minimum: 0', 'minimum: 5001']]))
   t.match(wrong, '|minimum: 5001')
-  t.strictSame(await problemsOf(t, changed(complete, [['filters: [pinned]', 'filters: [shape]']])), [
+  t.strictSame(await problemsOf(changed(complete, [['filters: [pinned]', 'filters: [shape]']])), [
     'filters: [|shape]: a list cannot be filtered by the object `shape`: write one of `parameters`',
   ])
 })
@@ -281,15 +277,11 @@ t.test('a migration has a CHECK for each enum whose column it makes', async (t) 
   const kinds = `        kind: { type: [string, 'null'], enum: ["it's", b, null], description: A kind. }
         level: { type: string, enum: [low, high], default: low, readOnly: true, description: A level. }
 `
-  const { folder, spec } = projectWith(
-    t,
-    changed(resource, [['        metadata:', `${kinds}        metadata:`]]),
-    {
-      table:
-        changed(model, [['  metadata ', '  kind String?\n  level Level\n  metadata ']]) +
-        '\nenum Level { low high }\n',
-    },
-  )
+  writeResource(changed(resource, [['        metadata:', `${kinds}        metadata:`]]), {
+    table:
+      changed(model, [['  metadata ', '  kind String?\n  level Level\n  metadata ']]) +
+      '\nenum Level { low high }\n',
+  })
   const database = readDatabase(await sourcesOf(folder))
   const document = await bundledContract(spec)
   const table = 'CREATE TABLE "notes" (\n    "id" TEXT,\n    "kind" TEXT,\n    "level" "Level" NOT NULL\n);\n'
@@ -305,7 +297,7 @@ ALTER TABLE "notes" ADD CONSTRAINT "notes_kind_check"
 })
 
 t.test('a constraint is listed at the part of the spec that it is derived from', async (t) => {
-  const { folder, spec } = projectWith(t, complete)
+  writeResource(complete)
   const { lines } = await compareWithList(spec, join(folder, 'none.json'))
   const sourceOf = (constraint: string): string => {
     const found = lines.find((line) => line.endsWith(` ${constraint} added`))
