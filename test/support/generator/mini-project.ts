@@ -34,7 +34,7 @@ export interface MiniProject {
 
 /** @param files added to the project or replacing its files, by path. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  copyTo(folder, ['app', 'services', 'infra', 'prisma', 'package.json', 'tsconfig.json'])
+  copyTo(folder, ['app', 'services', 'infra', 'prisma/schema.prisma', 'package.json', 'tsconfig.json'])
   let hasGenerator = false
   /** Copies the generator and the packages when the project runs or changes them. */
   const ensureGenerator = (): void => {
