@@ -13,17 +13,16 @@ t.test('--check lists edited, missing and unknown files', async (t) => {
   await project.write('generated/types.ts', `${await project.read('generated/types.ts')}// by hand\n`)
   await rm(join(project.folder, 'generated/routes.ts'))
   await project.write('generated/extra.ts', '')
-  const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--check'])
-  t.equal(code, 1)
+  const error = await project.generateError({ check: true })
   t.strictSame(
-    stderr
+    error
       .trim()
       .split('\n')
       .slice(1)
       .map((line) => line.trim()),
     ['generated/routes.ts (missing)', 'generated/types.ts', 'generated/extra.ts (not generated)'],
   )
-  t.match(stderr, /npm run generate/)
+  t.match(error, /npm run generate/)
 
   await rm(join(project.folder, 'generated/extra.ts'))
   t.match(await project.generate(), /wrote routes\.ts, types\.ts/)
@@ -77,10 +76,9 @@ t.test('--stubs writes missing handlers, changes no existing code and reports un
 
 t.test('a module without its object of handlers is an error and not changed', async (t) => {
   const project = await miniProject(t.testdir(), { 'handlers/things.ts': 'export const other = {}\n' })
-  const { code, stderr } = await project.run(['scripts/generate/main.ts', '--out', 'generated', '--stubs'])
-  t.equal(code, 1)
-  t.match(stderr, /things\.ts must export an object `things`/)
-  t.notMatch(stderr, /\n\s+at /)
+  const error = await project.generateError({ stubs: true })
+  t.match(error, /things\.ts must export an object `things`/)
+  t.notMatch(error, /\n\s+at /)
   t.equal(await project.read('handlers/things.ts'), 'export const other = {}\n')
 })
 
