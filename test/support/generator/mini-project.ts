@@ -34,16 +34,25 @@ export interface MiniProject {
 
 /** @param files added to the project or replacing its files, by path. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  copyTo(folder, ['app', 'services', 'infra', 'prisma/schema.prisma', 'package.json', 'tsconfig.json'])
+  copyTo(folder, ['infra', 'prisma/schema.prisma', 'package.json', 'tsconfig.json'])
+  let hasServer = false
+  /** Copies the code of the server when the project runs or changes it. The generator does not read it. */
+  const ensureServer = (): void => {
+    if (hasServer) return
+    hasServer = true
+    copyTo(folder, ['app', 'services'])
+  }
   let hasGenerator = false
   /** Copies the generator and the packages when the project runs or changes them. */
   const ensureGenerator = (): void => {
     if (hasGenerator) return
     hasGenerator = true
+    ensureServer()
     const scripts = readdirSync(join(root, 'scripts')).filter((name) => name !== 'bench')
     copyTo(folder, ['packages', ...scripts.map((name) => `scripts/${name}`)])
   }
   const isOfGenerator = (file: string): boolean => /^(packages|scripts)\//.test(file)
+  const isOfServer = (file: string): boolean => /^(app|services)\//.test(file)
   let ownGenerator = false
   /** The project's generator if the project has changed it, or else the loaded one of this project. */
   const script = (name: string): string =>
@@ -63,11 +72,13 @@ export async function miniProject(folder: string, files: Record<string, string> 
         ensureGenerator()
         ownGenerator = true
       }
+      if (isOfServer(file)) ensureServer()
       await mkdir(dirname(join(folder, file)), { recursive: true })
       await writeFile(join(folder, file), text)
     },
     async read(file) {
       if (isOfGenerator(file)) ensureGenerator()
+      if (isOfServer(file)) ensureServer()
       return await readFile(join(folder, file), 'utf8')
     },
     async run(args) {
@@ -99,6 +110,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
       throw new Error('The generator found no error.')
     },
     async build() {
+      ensureServer()
       const { buildApp } = (await import(
         join(folder, 'app/build.ts')
       )) as typeof import('../../../app/build.ts')
