@@ -1,5 +1,5 @@
 // Mistakes in the spec and the database of this project: each is found by the generator, with its place.
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { readContract, requireAllUsed } from '../../scripts/generate/contract.ts'
@@ -244,8 +244,9 @@ const groups: Array<Record<string, Mistake>> = [
 
 function copyWith(t: Test, mistakes: Mistake[]): string {
   const folder = t.testdir({})
-  for (const part of ['spec', 'prisma', 'infra/database'])
+  for (const part of ['spec', 'prisma/schema.prisma', 'prisma/migrations', 'infra/database'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
+  symlinkSync(join(root, 'prisma/sql'), join(folder, 'prisma/sql'))
   for (const {
     file = defaultFile,
     change: [from, to],
