@@ -166,10 +166,15 @@ const checked = new Map<string, boolean>()
 function backtracksLittle(pattern: string): boolean {
   let safe = checked.get(pattern)
   if (safe === undefined) {
-    safe = isSafePattern(pattern, { unicode: true, maxSteps: 20_000 }).safe
+    safe = !hasChoice(pattern) || isSafePattern(pattern, { unicode: true, maxSteps: 20_000 }).safe
     checked.set(pattern, safe)
   }
   return safe
+}
+
+/** Without alternatives and repetitions of a variable length a pattern matches in one way only. */
+function hasChoice(pattern: string): boolean {
+  return /[*+?|]|\{\d+,/.test(pattern.replace(/\\[^]|\[(?:\\[^]|[^\]])*\]/g, ''))
 }
 
 function compiles(pattern: string): boolean {
