@@ -9,17 +9,11 @@ const text = readFileSync(join(import.meta.dirname, '../../generated/openapi.jso
 /** The first server of the document and of its operations is this one, as development knows it. */
 const development = 'http://localhost:3000'
 
-const made = new Map<string, { json: Record<string, unknown>; yaml?: string }>()
+/** Stands for the origin in the YAML, which is converted once for all origins. */
+const anyOrigin = 'http://origin.invalid'
 
-/** @param origin the URL of this server without a path; empty for URLs relative to the document. */
-function madeFor(origin: string): { json: Record<string, unknown>; yaml?: string } {
-  let documents = made.get(origin)
-  if (documents === undefined) {
-    documents = { json: withServers(JSON.parse(text.toString()), origin) }
-    made.set(origin, documents)
-  }
-  return documents
-}
+const made = new Map<string, Record<string, unknown>>()
+let yaml: string | undefined
 
 function withServers(document: Json, origin: string): Json {
   const items = Object.values<Json>(document.paths)
@@ -28,16 +22,22 @@ function withServers(document: Json, origin: string): Json {
   return document
 }
 
+/** @param origin the URL of this server without a path; empty for URLs relative to the document. */
 export function openapiJson(origin: string): Record<string, unknown> {
-  return madeFor(origin).json
+  let document = made.get(origin)
+  if (document === undefined) {
+    document = withServers(JSON.parse(text.toString()), origin) as Record<string, unknown>
+    made.set(origin, document)
+  }
+  return document
 }
 
-/** Converted when it is first asked for: that takes a third of a second. */
+/** Converted when it is first requested: that takes a third of a second. */
 export async function openapiYaml(origin: string): Promise<string> {
-  const documents = madeFor(origin)
-  if (documents.yaml === undefined) {
+  if (yaml === undefined) {
     const { stringify } = await import('yaml')
-    documents.yaml = stringify(documents.json, { aliasDuplicateObjects: false, lineWidth: 120 })
+    const document = withServers(JSON.parse(text.toString()), anyOrigin)
+    yaml = stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 })
   }
-  return documents.yaml
+  return yaml.replace(new RegExp(`${anyOrigin}(.*)`, 'g'), (_, path: string) => origin + path || '/')
 }

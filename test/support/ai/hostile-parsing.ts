@@ -1,7 +1,7 @@
 // Parses hostile documents, and checks the outcome of each and that nothing is left behind. Starting a parser
-// process costs more CPU than most of them do, so the short form parses in this process what is small and
-// cannot exceed a limit. `npm run faults` parses all in the sandbox.
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+// process costs more CPU than most of them do, so the short form parses in this process what must not exceed
+// a limit. `npm run faults` parses all in the sandbox.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   parseDocument,
@@ -16,8 +16,6 @@ import type { HostileDocument } from './hostile-documents.ts'
 const chunking = { maxTokens: 400, overlapTokens: 60 }
 const limits = { seconds: 30, memoryBytes: 400 * 2 ** 20, outputBytes: 6 * 2 ** 20 }
 const concurrency = 2
-/** A document with more bytes is parsed in the sandbox. */
-const smallBytes = 100_000
 
 type Test = import('tap').Test
 
@@ -65,9 +63,8 @@ async function parse(
   { outcomes, sandboxed = outcomes.some((outcome) => outcome.startsWith('too_')) }: HostileDocument,
   isLongForm: boolean,
 ): Promise<ParseResult | ParsingError> {
-  const isSmall = statSync(source.path).size <= smallBytes
   try {
-    return await (isLongForm || sandboxed || !isSmall ? parseDocument : parseInProcess)(source, chunking, {
+    return await (isLongForm || sandboxed ? parseDocument : parseInProcess)(source, chunking, {
       limits,
     })
   } catch (error) {
