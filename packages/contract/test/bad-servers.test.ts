@@ -1,5 +1,6 @@
 // `npm run contract` against servers whose answers have a wrong shape, that cut connections, or that are too
-// slow for the time of the run: every finding is reported, and such a run is never green.
+// slow for the time of the run: every finding is reported, and such a run is never green. In `npm test` two
+// operations have an answer of the wrong shape at once, with `npm run faults` also each alone.
 import type { ChildProcess } from 'node:child_process'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,6 +9,7 @@ import t, { type Test } from 'tap'
 import contract from '../../../generated/openapi.json' with { type: 'json' }
 import { runContractHere, startContractCommand } from '../../../test/support/contract/contract-command.ts'
 import { startServer } from '../../../test/support/server/server.ts'
+import { isLongForm } from '../../../test/support/long-form.ts'
 import { listen } from '../../../test/support/http/listen.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean
@@ -35,6 +37,11 @@ async function startProxy(
   const port = await listen(t, server)
   return `http://127.0.0.1:${port}`
 }
+
+/** The operations with a wrong answer, by run. */
+const brokenAtOnce = isLongForm
+  ? [['listProjects', 'createProject'], ['listProjects'], ['createProject']]
+  : [['listProjects', 'createProject']]
 
 const isList = ({ method, url }: IncomingMessage): boolean =>
   method === 'GET' && /^\/v1\/projects(\?|$)/.test(url!)
@@ -74,14 +81,12 @@ t.test('no shape of an answer ends the run', async (t) => {
     ['', 'application/json'],
   ]
   for (const [text, type] of texts)
-    for (const [operation, isTarget, status] of [
-      ['listProjects', isList, 200],
-      ['createProject', isCreate, 201],
-    ] as const) {
+    for (const broken of brokenAtOnce) {
       const proxy = await startProxy(t, url, (request, response) => {
-        if (!isTarget(request) || request.headers.authorization === undefined) return false
+        const answered = isList(request) ? 'listProjects' : isCreate(request) ? 'createProject' : ''
+        if (!broken.includes(answered) || request.headers.authorization === undefined) return false
         request.resume()
-        response.writeHead(status, { 'content-type': type }).end(text)
+        response.writeHead(answered === 'listProjects' ? 200 : 201, { 'content-type': type }).end(text)
         return true
       })
       const junit = join(t.testdir({}), 'report.xml')
@@ -96,11 +101,14 @@ t.test('no shape of an answer ends the run', async (t) => {
         junit,
         ...operations,
       )
-      t.equal(code, 1, `${operation} ${text}`)
-      t.match(out, new RegExp(`^${operation}$`, 'm'), 'the operation has findings')
+      t.equal(code, 1, `${broken.join()} ${text}`)
+      const report = readFileSync(junit, 'utf8')
+      for (const operation of broken) {
+        t.match(out, new RegExp(`^${operation}$`, 'm'), 'the operation has findings')
+        t.match(report, `<testcase classname="${operation}"`)
+      }
       t.match(out, /^\d+ findings? in \d of 3 operations: /m)
       t.notMatch(out + err, /^ {4}at /m, 'no stack trace')
-      t.match(readFileSync(junit, 'utf8'), `<testcase classname="${operation}"`)
     }
 })
 
