@@ -56,7 +56,7 @@ t.test('SIGTERM under load interrupts no accepted request', async (t) => {
 
 t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', async (t) => {
   const { url: databaseUrl } = await createTestDatabase(t)
-  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '5' })
+  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '3' })
   const get = (path: string) =>
     fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${bootstrapKey}` } })
   const before = await get('/v1/projects')
@@ -71,14 +71,14 @@ t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', asyn
   // It still answers on a kept connection after it has stopped listening, and closes it then.
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   t.teardown(() => agent.destroy())
-  for (let connection = ''; connection !== 'close';) {
+  await waitUntil(async () => {
     const response = await new Promise<IncomingMessage>((resolve, reject) =>
       httpGet(`${server.url}/readyz`, { agent }, resolve).once('error', reject),
     )
     response.resume()
     await once(response, 'end')
-    connection = response.headers.connection!
-  }
+    return response.headers.connection === 'close'
+  })
   t.same(await exit, { code: 0, signal: null })
 })
 

@@ -8,6 +8,7 @@ import { pathToFileURL } from 'node:url'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { typeProblem } from '../../scripts/check/types.ts'
+import { compilerHost } from '../support/generator/compiler-host.ts'
 import { readGuide } from '../support/generator/guides.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
@@ -99,20 +100,6 @@ function run(script: string, args: string[], cwd: string): Promise<void> {
   })
 }
 
-const libraries = new Map<string, ts.SourceFile | undefined>()
-
-/** All compilations share the parsed libraries of TypeScript. */
-function hostOf(options: ts.CompilerOptions): ts.CompilerHost {
-  const host = ts.createCompilerHost(options)
-  const { getSourceFile } = host
-  host.getSourceFile = (file, ...others) => {
-    if (!file.includes('/typescript/lib/')) return getSourceFile(file, ...others)
-    if (!libraries.has(file)) libraries.set(file, getSourceFile(file, ...others))
-    return libraries.get(file)
-  }
-  return host
-}
-
 /** Writes JavaScript to the folder's `out`. @returns the errors. */
 function compile(folder: string, { name, exact }: Generator): string[] {
   const options: ts.CompilerOptions = {
@@ -127,7 +114,7 @@ function compile(folder: string, { name, exact }: Generator): string[] {
     rootDir: folder,
     outDir: join(folder, 'out'),
   }
-  const program = ts.createProgram([join(folder, `${name}.ts`)], options, hostOf(options))
+  const program = ts.createProgram([join(folder, `${name}.ts`)], options, compilerHost(options))
   const problems = ts.getPreEmitDiagnostics(program).map((problem) => typeProblem(folder, problem))
   program.emit()
   return problems

@@ -12,6 +12,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { oneOfEachKind } from '../support/operations/kinds.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { prepareSample, sampleOf, samplesInOrder } from '../support/generator/code-samples.ts'
+import { compilerHost } from '../support/generator/compiler-host.ts'
 import { isEndless } from '../support/contract/contract-schema.ts'
 import { startServer } from '../support/server/server.ts'
 
@@ -41,7 +42,7 @@ t.test('the TypeScript sample of every operation compiles against the client and
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   const files = ids.map((id) => join(folder, `${id}.ts`))
   for (const id of ids) writeFileSync(join(folder, `${id}.ts`), `${sampleOf(id, 'TypeScript')}\nexport {}\n`)
-  const program = ts.createProgram(files, {
+  const options: ts.CompilerOptions = {
     strict: true,
     noEmit: true,
     skipLibCheck: true,
@@ -50,7 +51,8 @@ t.test('the TypeScript sample of every operation compiles against the client and
     moduleResolution: ts.ModuleResolutionKind.NodeNext,
     types: ['node'],
     typeRoots: [join(root, 'node_modules/@types')],
-  })
+  }
+  const program = ts.createProgram(files, options, compilerHost(options))
   const diagnostics = ts
     .getPreEmitDiagnostics(program)
     .map(

@@ -8,10 +8,12 @@ import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
+import ts from 'typescript'
 import { operationsOf } from '../../packages/openapi/document.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
 import { serverPath } from '../../packages/openapi/servers.ts'
 import { contractRunOf, type ContractRun } from '../support/contract/contract-run.ts'
+import { compilerHost } from '../support/generator/compiler-host.ts'
 import type { OperationAnswer } from '../support/operations/each-operation.ts'
 import {
   runMeasured,
@@ -113,7 +115,7 @@ for (const stranger of strangers) {
     t.teardown(() => rmSync(folder, { recursive: true }))
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     add(shown(await runMeasured(['packages/generate/main.ts', file, '--out', folder], root)))
-    add(shown(await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root)))
+    add(await checkTypes(t, folder))
     add(await checkStubs(t, folder, file))
     add(await checkMock(t, file, known))
     if (isLongForm || stranger.name === representative[0]) await checkSeed(t, file)
@@ -148,6 +150,22 @@ async function contractOf(file: string, server: StartedServer): Promise<Contract
     ...outcome,
     cell: `${outcome.findings.length} findings, ${outcome.requests} requests; ${shown(run)}`,
   }
+}
+
+/** Compiles the generated server. @returns the cell of the table. */
+async function checkTypes(t: Test, folder: string): Promise<string> {
+  // Only the long form needs the time and the memory, so only it pays for a process.
+  if (isLongForm) return shown(await runMeasured(['node_modules/typescript/bin/tsc', '-p', folder], root))
+  const { config } = ts.readConfigFile(join(folder, 'tsconfig.json'), ts.sys.readFile)
+  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(config, ts.sys, folder)
+  const program = ts.createProgram(fileNames, options, compilerHost(options))
+  const problems = [...errors, ...ts.getPreEmitDiagnostics(program)]
+  t.ok(fileNames.length > 0, `${fileNames.length} files compile`)
+  t.same(
+    problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+    [],
+  )
+  return ''
 }
 
 /** Starts the generated server, calls its stubs, and stops it. */
