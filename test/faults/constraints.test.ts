@@ -18,17 +18,21 @@ import { nodeAt, withConstraints, without } from '../../scripts/constraints/edit
 import { difference, readConstraints } from '../../scripts/constraints/list.ts'
 import { ContractError, readContract } from '../../scripts/generate/contract.ts'
 import { operationsOf } from '../../scripts/generate/model.ts'
+import { eventTypes, type EventType } from '../../generated/events.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import { replies } from '../../infra/validation/replies.ts'
 import { negativeCasesOf } from '../support/contract/constraint-cases.ts'
 import { allowsHeader, headerCasesOf } from '../support/contract/constraint-headers.ts'
 import { isDetected, problemsFor } from '../support/contract/constraint-mutants.ts'
 import { readSpecOnce } from '../support/contract/spec.ts'
-import { createChecks } from '../support/contract/constraint-negatives.ts'
+import { createChecks, problemsOf } from '../support/contract/constraint-negatives.ts'
+import type { SchemaRoot } from '../support/contract/constraint-sites.ts'
 import { isLongForm } from '../support/long-form.ts'
 
 type Json = any
 
-/** A normal run tests every eighth constraint. */
-const step = isLongForm ? 1 : 8
+/** A normal run tests every sixteenth constraint. */
+const step = isLongForm ? 1 : 16
 
 const listed = readConstraints(readFileSync(listFile, 'utf8'))
 const { document: spec, constraints: current } = await readSpecOnce()
@@ -109,7 +113,27 @@ t.test('nothing is detected in the unchanged contract', { timeout: 300_000 }, as
   }
 })
 
+t.test('an answer that breaks one constraint is rejected by the validators that the tests use', async (t) => {
+  t.ok(answers.length > 1000)
+  for (const { root, site, value, expected } of answers) {
+    const validate = replies[validatorName(root)]
+    const reportedProblems = validate(value) ? [] : problemsOf(validate.errors!, value, 'answer')
+    if (JSON.stringify(reportedProblems) !== JSON.stringify(expected))
+      t.same(
+        reportedProblems,
+        expected,
+        `${root.operation} ${root.status} ${nameOf(site.constraint)}: ${JSON.stringify(value)}`,
+      )
+  }
+})
+
 const unexplained = 'no known reason'
+
+function validatorName({ operation, status, event }: SchemaRoot): string {
+  if (status === undefined) return eventTypes[event as EventType].payload
+  const { serializer, events } = operations[operation as OperationId].replies[status]
+  return event === undefined ? serializer! : events![event]
+}
 
 /** Why no value detects the deletion of the constraint. */
 function reasonFor({ place, keyword }: Constraint): string {
