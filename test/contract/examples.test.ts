@@ -14,11 +14,12 @@ import { events, exampleRequest, examples } from '../support/operations/example-
 
 type Json = any
 
+const server = await startServer(t)
+
 // All other prices in the fixtures are one-time or monthly.
 const last: OperationId[] = ['advanceTestClock']
 
 t.test('the example request of every operation gets the example response', async (t) => {
-  const server = await startServer(t)
   for (const { id } of [
     ...served.filter(({ id }) => !last.includes(id)),
     ...served.filter(({ id }) => last.includes(id)),
@@ -83,7 +84,6 @@ t.test('the example of every event matches the contract', async (t) => {
 })
 
 t.test('the example of every error is the error that the server answers with', async (t) => {
-  const server = await startServer(t)
   const request = await requestFor(server, 'updateProject')
   const path = `/projects/${request.params!.id}`
   const reader = await server.person({ scopes: ['projects:read'] })

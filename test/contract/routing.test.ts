@@ -1,8 +1,10 @@
 // Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id. `npm test`
-// tries one undeclared method on each path, in turns, and `npm run faults` all.
+// tries one undeclared method on each path, in turns, and the X-Request-ID on one operation of each kind;
+// `npm run faults` tries all.
 import { methodsOf } from '../../infra/contract/operations-by-path.ts'
 import t from 'tap'
 import { requestFor, operationInfos, pathOf, send } from '../support/operations/operation-fixtures.ts'
+import { oneOfEachKind, pipelineKind } from '../support/operations/kinds.ts'
 import { sendRaw } from '../support/http/raw-http.ts'
 import { recordChanges } from '../support/server/changes.ts'
 import { isLongForm } from '../support/long-form.ts'
@@ -13,6 +15,16 @@ const changes = await recordChanges(t, server)
 const paths = new Map<string, Set<string>>()
 for (const info of operationInfos)
   paths.set(info.path, new Set([...(paths.get(info.path) ?? []), ...methodsOf(info)]))
+/** In the short form, one of each way to answer. */
+const answering = isLongForm
+  ? operationInfos
+  : oneOfEachKind(operationInfos, (info) => [
+      pipelineKind(info),
+      info.method,
+      Object.entries(info.replies).map(([status, { contentType, binary, events }]) =>
+        Number(status) < 400 ? [contentType, binary, events !== undefined] : [],
+      ),
+    ])
 const allMethods = ['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'TRACE', 'PROPFIND', 'QUERY']
 const generatedId = /^req_[0-9a-f]{32}$/
 
@@ -138,8 +150,9 @@ t.test('a valid X-Request-ID is returned with every answer, errors included', as
     '~!@#$%^&*()_+{}|:"<>?',
     'req_01jd6y8m5qe8btc4y5w1r0n3fz',
   ]) {
-    for (const info of operationInfos) {
-      if (id !== 'mine-42' && info.id !== 'getProfile') continue
+    for (const info of id === 'mine-42'
+      ? answering
+      : operationInfos.filter(({ id }) => id === 'getProfile')) {
       const request = await requestFor(server, info.id, { caller: server.admin })
       const good = await send(request, { headers: { 'x-request-id': id } })
       t.equal(good.headers.get('x-request-id'), id, info.id)
