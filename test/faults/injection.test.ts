@@ -20,7 +20,7 @@ import { readTextSites, valueAtSite, type TextSite } from '../support/operations
 import { isLongForm } from '../support/long-form.ts'
 
 const seed = Number(process.env.SEED ?? Math.trunc(Math.random() * 2 ** 31))
-const sampleSize = 400
+const sampleSize = 200
 /** An answer that takes longer is sent again, and has to be faster then. */
 const slowMs = 2_000
 
