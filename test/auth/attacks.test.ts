@@ -174,7 +174,7 @@ function welch(a: number[], b: number[]): number {
 const calm = (values: number[]): number[] =>
   values.toSorted((a, b) => a - b).slice(0, Math.floor(values.length * 0.9))
 
-const pairs = isLongForm ? 2_000 : 40
+const pairs = isLongForm ? 2_000 : 30
 
 t.test(`times do not show who has an account (${pairs} pairs)`, async (t) => {
   const people: Person[] = []
