@@ -164,7 +164,8 @@ function endStreamsOnClose(app: FastifyInstance, services: Services, streams: Se
 /**
  * The end of the listening socket resets the connections that wait to be accepted, although their clients may
  * have sent a request. So it ends right after a short turn of the event loop that accepted none. Each attempt
- * follows a pause: the kernel lets a process that has slept run for a while, but interrupts one that has spun.
+ * follows a pause: the kernel lets a process that has slept run for a while, but interrupts one that has
+ * spun.
  */
 async function acceptWaitingConnections(server: FastifyInstance['server']): Promise<void> {
   let accepted = 0

@@ -201,7 +201,8 @@ export async function generate(options: Options): Promise<string[]> {
   return [
     ...stubs,
     ...notes,
-    `${operations} operations in ${relative(rootOf(options), specOf(options))}: ${result} (${seconds} s of CPU)`,
+    `${operations} operations in ${relative(rootOf(options), specOf(options))}: ` +
+      `${result} (${seconds} s of CPU)`,
   ]
 }
 

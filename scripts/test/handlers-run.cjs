@@ -1,5 +1,5 @@
-// Notes the modules of handlers/ that serve a request of a test file: in its worker, and in the servers that it
-// starts. The file that TEST_HANDLERS names has their names, a line each.
+// Notes the modules of handlers/ that serve a request of a test file: in its worker, and in the servers that
+// it starts. The file that TEST_HANDLERS names has their names, a line each.
 const { subscribe } = require('node:diagnostics_channel')
 const { appendFileSync } = require('node:fs')
 

@@ -1,6 +1,7 @@
-// The files that a test file depends on: what it and its modules import and what they name in quotes, relative
-// to themselves or to the root (a folder only if code of the tests names it). Of the handlers, those that ran
-// in its last pass, in a copy of the project too; a test that reads them all says `// reads: handlers`.
+// The files that a test file depends on: what it and its modules import and what they name in quotes,
+// relative to themselves or to the root (a folder only if code of the tests names it). Of the handlers, those
+// that ran in its last pass, in a copy of the project too; a test that reads them all says `// reads:
+// handlers`.
 import { hash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

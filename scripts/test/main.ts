@@ -114,8 +114,8 @@ async function runTests(args: string[]): Promise<string | null> {
     const files = results.reduce((total, { cpu }) => total + cpu, 0)
     const services = usedCpu() - files
     console.log(
-      `CPU seconds: ${inSeconds(files + services)}, of which ${inSeconds(services)} for the services and the ` +
-        `runner; by the clock ${inSeconds(performance.now())}.`,
+      `CPU seconds: ${inSeconds(files + services)}, of which ${inSeconds(services)} ` +
+        `for the services and the runner; by the clock ${inSeconds(performance.now())}.`,
     )
     const used = { results, services, yardstick: yardstickMs }
     if (options['write-times']) times.write(used)

@@ -1,5 +1,5 @@
-// How fast the machine is while the tests run: the CPU time of one fixed computation, again and again. A busy or
-// slow machine takes more CPU seconds for the same tests, and about as many times more for this.
+// How fast the machine is while the tests run: the CPU time of one fixed computation, again and again. A busy
+// or slow machine takes more CPU seconds for the same tests, and about as many times more for this.
 
 const text = JSON.stringify(
   Array.from({ length: 20_000 }, (_, i) => ({ id: i, name: `item ${i}`, tags: ['a', 'b'] })),

@@ -1,7 +1,7 @@
-// The short form of `npm run abuse`: one short round of attacks on a server with default limits. It holds what
-// does not depend on the speed of the machine: no other tenant gets an error, the attacker gets only the
-// declared answers and reaches its limit, and each attacking request takes bounded CPU and memory.
-// `npm run faults -- abuse` runs all attacks, `npm test` one for each kind of limit.
+// The short form of `npm run abuse`: one short round of attacks on a server with default limits. It holds
+// what does not depend on the speed of the machine: no other tenant gets an error, the attacker gets only the
+// declared answers and reaches its limit, and each attacking request takes bounded CPU and memory. `npm run
+// faults -- abuse` runs all attacks, `npm test` one for each kind of limit.
 import t from 'tap'
 import { attacks } from '../../scripts/abuse/attacks/all.ts'
 import { openClient } from '../../scripts/abuse/client.ts'

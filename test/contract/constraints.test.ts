@@ -48,7 +48,7 @@ t.test(
       map.set(rule, (map.get(rule) ?? 0) + 1)
     }
     const broken = new Set<string>()
-    /** In the short form, the sites of constraints that no other request had; at least one that can be broken. */
+    /** In the short form, those whose constraint no other request had; at least one that can be broken. */
     const chosen = (sites: Site[], canBreak: (site: Site) => boolean): Site[] => {
       const found = isLongForm ? sites : sites.filter(({ constraint }) => !broken.has(nameOf(constraint)))
       for (const { constraint } of found) broken.add(nameOf(constraint))

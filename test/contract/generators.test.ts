@@ -1,6 +1,6 @@
 // Public code generators make clients from the published document. The clients compile strictly, and their
-// upload, download, stream and errors work against this server. `npm test` takes two of them, `npm run faults`
-// all.
+// upload, download, stream and errors work against this server. `npm test` takes two of them, `npm run
+// faults` all.
 import { spawn } from 'node:child_process'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'

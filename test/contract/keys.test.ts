@@ -1,6 +1,6 @@
 // API keys: no operation has an effect without a valid key that has the scope of the operation. The key is
-// checked before the handler: `npm test` tries invalid keys on one operation of each kind, `npm run faults` on
-// all. Both try a missing key, a key without the scope, and one with it, on all.
+// checked before the handler: `npm test` tries invalid keys on one operation of each kind, `npm run faults`
+// on all. Both try a missing key, a key without the scope, and one with it, on all.
 import t, { type Test } from 'tap'
 import { operations } from '../../generated/operations.ts'
 import { newSecret } from '../../infra/encryption/api-key-format.ts'

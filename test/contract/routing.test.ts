@@ -1,6 +1,6 @@
-// Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id. `npm test`
-// tries one undeclared method on each path, in turns, and the X-Request-ID on one operation of each kind;
-// `npm run faults` tries all.
+// Routing: unknown paths are 404, undeclared methods 405 with Allow. Every answer has a request id. `npm
+// test` tries one undeclared method on each path, in turns, and the X-Request-ID on one operation of each
+// kind; `npm run faults` tries all.
 import { methodsOf } from '../../infra/contract/operations-by-path.ts'
 import t from 'tap'
 import { requestFor, operationInfos, pathOf, send } from '../support/operations/operation-fixtures.ts'

@@ -1,7 +1,7 @@
 // Tenant isolation of every operation: requests for another tenant's resources, and the caller's own requests
 // with one id of another tenant in the path, the query, the upload metadata or the body. They are answered
-// with 403 or 404. The answer shows nothing of the other tenant, and nothing changes. `npm test` asks with the
-// access token of a session where an operation needs one, `npm run faults` for all operations.
+// with 403 or 404. The answer shows nothing of the other tenant, and nothing changes. `npm test` asks with
+// the access token of a session where an operation needs one, `npm run faults` for all operations.
 import t, { type Test } from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'

@@ -1,6 +1,6 @@
 // Unicode text: every free-text field returns exactly the characters that were sent, in any script.
-// `npm run faults` sends every text to every field; in `npm test` each operation gets a fifth of the texts, and
-// all operations together get each text several times.
+// `npm run faults` sends every text to every field; in `npm test` each operation gets a fifth of the texts,
+// and all operations together get each text several times.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { isObject } from '../../infra/validation/strict-json.ts'

@@ -1,5 +1,5 @@
-// Database outages during a request: every operation answers 503 and leaves no partial effect. `npm test` asks
-// a reading and a writing operation of each area, `npm run faults` all.
+// Database outages during a request: every operation answers 503 and leaves no partial effect. `npm test`
+// asks a reading and a writing operation of each area, `npm run faults` all.
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'

@@ -31,8 +31,8 @@ import { isLongForm } from '../support/long-form.ts'
 
 type Json = any
 
-/** A normal run tests every sixteenth constraint. */
-const step = isLongForm ? 1 : 16
+/** A normal run tests every eighth constraint. */
+const step = isLongForm ? 1 : 8
 
 const listed = readConstraints(readFileSync(listFile, 'utf8'))
 const { document: spec, constraints: current } = await readSpecOnce()

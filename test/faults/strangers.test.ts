@@ -1,8 +1,9 @@
 // Published OpenAPI documents of others, each without a hand: lint, a generated server that compiles and
 // starts, a contract run on its stubs, and a mock that conforms to the document, gives the same answers each
 // time, and satisfies Prism. `npm test` takes two of the copies in test/support/contract/strangers, without
-// Prism: one of OpenAPI 3.0 and one of 3.1. `npm run faults -- strangers` takes all, and large documents: those
-// in .data/strangers, and those that it can download into it. It prints the table of docs/toolkit-strangers.md.
+// Prism: one of OpenAPI 3.0 and one of 3.1. `npm run faults -- strangers` takes all, and large documents:
+// those in .data/strangers, and those that it can download into it. It prints the table of
+// docs/toolkit-strangers.md.
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'

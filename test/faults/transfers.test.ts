@@ -1,6 +1,7 @@
 // Memory use during large and concurrent transfers, for both blob stores. `npm run faults` transfers 1 GiB at
-// once and 20 × 100 MiB concurrently, `npm test` 10 × 16 MiB. With `npm run faults` the official tus client also
-// uploads 1 GiB through 20 broken connections; test/storage/resumable-uploads.test.ts has a short version.
+// once and 20 × 100 MiB concurrently, `npm test` 10 × 16 MiB. With `npm run faults` the official tus client
+// also uploads 1 GiB through 20 broken connections; test/storage/resumable-uploads.test.ts has a short
+// version.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { createReadStream, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, open, rm } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 // Mistakes in the handlers of this project, and in the spec about them: the step `types` of `npm run check`
-// finds each, at its place. All are made at once, in a copy. In `npm test` the compiler checks the files around
-// the mistakes and what they import, in `npm run faults` all.
+// finds each, at its place. All are made at once, in a copy. In `npm test` the compiler checks the files
+// around the mistakes and what they import, in `npm run faults` all.
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -136,7 +136,9 @@ t.test('each mistake is found at its place, and nothing else', async (t) => {
   )
 })
 
-/** Removes the other handlers from the table of all, so that the program has neither them nor their services. */
+/**
+ * Removes the other handlers from the table of all, so that the program has neither them nor their services.
+ */
 function keepHandlers(file: string, handlers: string[]): void {
   const text = readFileSync(file, 'utf8')
   const imported = [...text.matchAll(/^import \{ (\w+) \} from '\.\.\/(handlers\/.*)'\n/gm)]

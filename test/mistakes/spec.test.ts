@@ -19,8 +19,8 @@ const defaultFile = 'spec/projects.yaml'
 const database = 'prisma/schema.prisma'
 
 /**
- * The mistakes of a group are made in one copy of the project, because the generator takes a second to read it.
- * In the long form each has a copy of its own.
+ * The mistakes of a group are made in one copy of the project, because the generator takes a second to read
+ * it. In the long form each has a copy of its own.
  */
 const groups: Array<Record<string, Mistake>> = [
   // YAML that cannot be read, in three files.

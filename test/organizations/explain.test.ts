@@ -1,5 +1,5 @@
-// The answer of `explainAccess` agrees with the outcome of the request. `npm test` asks for each operation with
-// the role that it requires and the one below, `npm run faults` with all roles.
+// The answer of `explainAccess` agrees with the outcome of the request. `npm test` asks for each operation
+// with the role that it requires and the one below, `npm run faults` with all roles.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { createClient } from '../support/http/client.ts'

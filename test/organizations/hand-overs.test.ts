@@ -1,7 +1,7 @@
 // A caller can hand out only the rights that the caller has, in every area: one table of all callers (role ×
 // custom role) and all hand-overs (delegate × role). A second model, written here, gives the expected answer
-// of each cell, and is compared with the rights of the delegate in the database. `npm test` has each role, and
-// custom roles that each differ in one way; `npm run faults` all callers.
+// of each cell, and is compared with the rights of the delegate in the database. `npm test` has each role,
+// and custom roles that each differ in one way; `npm run faults` all callers.
 import t from 'tap'
 import type { Role } from '../../services/projects/projects.ts'
 import { insertInvitation } from '../../services/projects/invitations.ts'

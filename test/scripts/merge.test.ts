@@ -24,7 +24,9 @@ const copied = [
 const files = ['package.json', 'package-lock.json', 'tsconfig.json', '.env.example', 'CHANGELOG.md']
 const ofGit = ['.gitattributes', '.gitignore']
 const list = 'test/contract/constraints.json'
-/** The paths that the copy leaves out, so that the generator has less to do. Those with x-crud have events. */
+/**
+ * The paths that the copy leaves out, so that the generator has less to do. Those with x-crud have events.
+ */
 const others = /^  \/(?!.*system\.yaml|.*\/(customRoles|products|prices)').*\$ref: '.*\n/gm
 
 t.test('a merge and a rebase of branches that both added operations need no hand', async (t) => {

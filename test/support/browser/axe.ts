@@ -22,7 +22,8 @@ export async function violationsOn(page: Page, element = 'html'): Promise<Violat
   // Without this option axe also describes each element that passes.
   return await page.evaluate(
     `axe.run('${element}', { resultTypes: ['violations'] }).then(({ violations }) =>
-      violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
+      violations.map(({ id, impact, nodes }) =>
+        ({ id, impact, nodes: nodes.map(({ html }) => ({ html })) })))`,
   )
 }
 
