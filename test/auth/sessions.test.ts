@@ -1,5 +1,5 @@
-// Sessions: what their tokens may do, how they are refreshed, and how they end on every server at once. `npm
-// test` tries a few rounds of what happens at once, `npm run faults` many.
+// Sessions: what their tokens may do, how they are refreshed, and how they end on every server at once.
+// `npm test` repeats concurrent requests a few times, `npm run faults` many times.
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import {

@@ -1,6 +1,7 @@
 // Mutation test of the constraints: deletes each constraint of the spec in turn and compiles its validators
 // again. The invalid values for the constraint must then be accepted. Expectations come from
-// constraints.json, never from the mutant.
+// constraints.json, never from the mutant. The invalid answers are also rejected by the validators that the
+// tests use.
 import t from 'tap'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
