@@ -203,7 +203,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor()
   })
 
-  t.test('a link by e-mail works once', async (t) => {
+  t.test('a link by e-mail works once', async () => {
     const email = await personWithPassword(server)
     const { page: second } = await open(false)
     await second.goto(`${server.url}/sign-in/help`)
