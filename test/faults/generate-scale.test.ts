@@ -1,7 +1,7 @@
 // Generating a large spec takes linear time, and its server starts quickly. `npm run faults` generates
 // copies of the real spec with up to 1000 operations, `npm test` copies of the mini spec with up to 96.
 // Measured in seconds of CPU, the best of some rounds, so that a busy machine has little effect.
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
 import { writeLargeSpec } from '../../scripts/bench/large-spec.ts'
@@ -63,7 +63,8 @@ async function measure(project: MiniProject, size: number): Promise<Measured> {
   return { operations, seconds: (user + system) / 1e6 }
 }
 
-const miniSpec = join(import.meta.dirname, '../support/generator/mini-spec')
+const root = join(import.meta.dirname, '../..')
+const miniSpec = join(root, 'test/support/generator/mini-spec')
 
 /** Writes the mini spec with copies of its things, each with other operations, schemas and parameters. */
 async function writeCopies(folder: string, wanted: number): Promise<number> {
@@ -97,6 +98,8 @@ async function writeCopies(folder: string, wanted: number): Promise<number> {
 
 t.test('a large spec is generated in linear time, and its server starts quickly', async (t) => {
   const project = await miniProject(t.testdir())
+  // The real spec has resources, whose columns the generator reads.
+  if (isLongForm) await cp(join(root, 'prisma'), join(project.folder, 'prisma'), { recursive: true })
   // The first run is slower, because V8 has not compiled the code yet.
   await measure(project, sizes[0])
   let best: Measured[] = []
