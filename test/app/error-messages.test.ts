@@ -2,6 +2,7 @@
 import t from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
 import { startServer } from '../support/server/server.ts'
+import { upload } from '../support/storage/storage.ts'
 
 const server = await startServer(t)
 const { client } = server.admin
@@ -200,13 +201,10 @@ t.test('an uppercase digest is rejected, in the form and in the header', async (
     ['sha256', { sha256: digest }, {}],
     ['x-content-sha256', {}, { 'x-content-sha256': digest }],
   ] as const) {
-    const form = new FormData()
-    for (const [name, value] of Object.entries(fields)) form.set(name, value)
-    form.set('file', new Blob(['text']), 'a.txt')
     const {
       status,
       body: { error },
-    } = await client.call('POST', '/storage/upload', { raw: form as never, headers })
+    } = await upload(client, { bytes: 'text', name: 'a.txt', fields, headers })
     t.equal(status, 400)
     t.match(error.details.errors, [
       { field, constraint: 'pattern', message: `${field} must be 64 lowercase hexadecimal digits` },
