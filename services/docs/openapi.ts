@@ -9,11 +9,17 @@ const text = readFileSync(join(import.meta.dirname, '../../generated/openapi.jso
 /** The first server of the document and of its operations is this one, as development knows it. */
 const development = 'http://localhost:3000'
 
-/** Stands for the origin in the YAML, which is converted once for all origins. */
-const anyOrigin = 'http://origin.invalid'
+const made = new Map<string, { json: Record<string, unknown>; yaml?: string }>()
 
-const made = new Map<string, Record<string, unknown>>()
-let yaml: string | undefined
+/** @param origin the URL of this server without a path; empty for URLs relative to the document. */
+function madeFor(origin: string): { json: Record<string, unknown>; yaml?: string } {
+  let documents = made.get(origin)
+  if (documents === undefined) {
+    documents = { json: withServers(JSON.parse(text.toString()), origin) }
+    made.set(origin, documents)
+  }
+  return documents
+}
 
 function withServers(document: Json, origin: string): Json {
   const items = Object.values<Json>(document.paths)
@@ -22,22 +28,16 @@ function withServers(document: Json, origin: string): Json {
   return document
 }
 
-/** @param origin the URL of this server without a path; empty for URLs relative to the document. */
 export function openapiJson(origin: string): Record<string, unknown> {
-  let document = made.get(origin)
-  if (document === undefined) {
-    document = withServers(JSON.parse(text.toString()), origin) as Record<string, unknown>
-    made.set(origin, document)
-  }
-  return document
+  return madeFor(origin).json
 }
 
-/** Converted when it is first requested: that takes a third of a second. */
+/** Converted when it is first asked for: that takes a third of a second. */
 export async function openapiYaml(origin: string): Promise<string> {
-  if (yaml === undefined) {
+  const documents = madeFor(origin)
+  if (documents.yaml === undefined) {
     const { stringify } = await import('yaml')
-    const document = withServers(JSON.parse(text.toString()), anyOrigin)
-    yaml = stringify(document, { aliasDuplicateObjects: false, lineWidth: 120 })
+    documents.yaml = stringify(documents.json, { aliasDuplicateObjects: false, lineWidth: 120 })
   }
-  return yaml.replace(new RegExp(`${anyOrigin}(.*)`, 'g'), (_, path: string) => origin + path || '/')
+  return documents.yaml
 }
