@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { firstKeyLines } from '../../app/first-key.ts'
 import { createTestDatabase } from '../support/database/database.ts'
-import { startHere } from '../support/generator/mistakes.ts'
-import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { bootstrapKey, spawnServer, startServerHere } from '../support/server/process.ts'
 
 const status = async (url: string, key: string): Promise<number> =>
   (await fetch(`${url}/v1/user/profile`, { headers: { authorization: `Bearer ${key}` } })).status
@@ -37,9 +36,9 @@ t.test('a key that cannot be written is not created, and the next start makes on
     STORAGE_DIR: join(folder, 'files'),
     DATA_DIR: occupied,
   }
-  await t.rejects(startHere(t, env), /The first API key cannot be written to .*occupied/)
+  await t.rejects(startServerHere(t, env), /The first API key cannot be written to .*occupied/)
   const dataDir = join(folder, 'data')
-  const server = await startHere(t, { ...env, DATA_DIR: dataDir })
+  const server = await startServerHere(t, { ...env, DATA_DIR: dataDir })
   t.equal(await status(server.url, readFileSync(join(dataDir, 'first-api-key'), 'utf8').trim()), 200)
 })
 

@@ -1,8 +1,7 @@
 // Metrics of servers and workers on a port of their own.
 import t from 'tap'
 import { freePort } from '../../scripts/test/free-port.ts'
-import { startHere } from '../support/generator/mistakes.ts'
-import { spawnWorker } from '../support/server/process.ts'
+import { spawnWorker, startServerHere } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 import { scrape } from '../support/server/metrics.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -58,7 +57,7 @@ t.test('a port that is taken stops the start', async (t) => {
   const port = String(await freePort())
   const first = await startServer(t, { env: { METRICS_PORT: port } })
   const env = { DATABASE_URL: first.databaseUrl, METRICS_PORT: port, DATA_DIR: t.testdir() }
-  await t.rejects(startHere(t, env), {
+  await t.rejects(startServerHere(t, env), {
     message: /METRICS_PORT \d+ cannot be used: listen EADDRINUSE/,
   })
 })

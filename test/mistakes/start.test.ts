@@ -6,10 +6,10 @@ import t, { type Test } from 'tap'
 import { newFolder } from '../support/server/backups.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { createClient } from '../support/http/client.ts'
-import { requireRefusal, startHere, type Settings } from '../support/generator/mistakes.ts'
+import { requireRefusal, type Settings } from '../support/generator/mistakes.ts'
 import { createCluster, execute, runCluster } from '../support/database/own-postgres.ts'
 import { skipWithoutPgBouncer, startPgBouncer } from '../support/database/pgbouncer.ts'
-import { bootstrapKey, spawnServer } from '../support/server/process.ts'
+import { bootstrapKey, spawnServer, startServerHere } from '../support/server/process.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 import { uploadFile } from '../support/storage/storage.ts'
@@ -48,7 +48,7 @@ t.test('two databases with one store', async (t: Test) => {
   const sentence =
     /^The file store \S+ belongs to the database db_first, but this is the database db_second: set/
   await requireRefusal(t, { env: both, sentence })
-  await startHere(t, first)
+  await startServerHere(t, first)
 })
 
 t.test(
@@ -79,14 +79,14 @@ t.test('a clock that is ten minutes off', async (t: Test) => {
 })
 
 t.test('two versions at once: the older one serves on a newer schema', async (t: Test) => {
-  const older = await startHere(t, first)
+  const older = await startServerHere(t, first)
   await execute(
     first.DATABASE_URL,
     `ALTER TABLE projects ADD COLUMN of_a_later_version text;
      INSERT INTO _prisma_migrations (id, checksum, migration_name, finished_at)
        VALUES ('later', 'later', '29990101000000_later', now())`,
   )
-  for (const { url } of [older, await startHere(t, first)]) {
+  for (const { url } of [older, await startServerHere(t, first)]) {
     const client = createClient(url, first.key)
     t.equal((await client.post('/projects', { name: 'both' })).status, 201)
     t.match(await client.get('/readyz'), { body: { status: 'ok' } })

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { explainStartupError } from '../../../app/startup-errors.ts'
-import { startServer, type Server } from '../../../app/server.ts'
+import { startServer } from '../../../app/server.ts'
 import { startWorker } from '../../../app/work.ts'
 import { readConfig } from '../../../infra/config/config.ts'
 import { contentsOf } from '../server/backups.ts'
@@ -25,13 +25,6 @@ const settings = {
   BOOTSTRAP_API_KEY: bootstrapKey,
   SECRET_KEY: testSecretKey,
   LOG_LEVEL: 'fatal',
-}
-
-/** Starts the server in this process, with all checks of a start. The end of the test stops it. */
-export async function startHere(t: Pick<Test, 'teardown'>, env: Settings): Promise<Server> {
-  const server = await startServer(readConfig({ ...settings, ...env }), { isTerminal: false })
-  t.teardown(() => server.stop())
-  return server
 }
 
 /** Starts a program that must refuse. @returns the messages of its log, a line each. */
