@@ -1,7 +1,7 @@
 // The files that a test file depends on: what it and its modules import and what they name in quotes,
 // relative to themselves or to the root (a folder only if code of the tests names it). Of the handlers, those
-// that ran in its last pass, in a copy of the project too; a test that reads them all says `// reads:
-// handlers`.
+// that ran in its last pass, in a copy of the project too. A test that reads all of them says so:
+// `// reads: handlers`.
 import { hash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -31,13 +31,13 @@ export class Inputs {
 
   /** The hash of all that the test file depends on. @param handlers the names of modules of handlers/. */
   hashOf(test: string, handlers: string[]): string {
-    const lines = [...this.filesOfTest(test, handlers)]
+    const lines = [...this.#filesOfTest(test, handlers)]
       .sort()
       .map((file) => `${file} ${this.#hashOfFile(file)}`)
     return hash('sha256', [process.version, process.platform, ...lines].join('\n'))
   }
 
-  filesOfTest(test: string, handlers: string[]): Set<string> {
+  #filesOfTest(test: string, handlers: string[]): Set<string> {
     const found = new Set(this.#ofAllTests)
     const queue = [test, ...handlers.map((name) => `handlers/${name}.ts`)]
     for (const file of queue) {

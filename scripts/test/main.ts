@@ -71,7 +71,7 @@ async function runTests(args: string[]): Promise<string | null> {
   })
   const jobs = Number(options.jobs ?? availableParallelism() + 2)
   const seconds = Number(options.timeout ?? 600)
-  if (!(jobs >= 1) || !(seconds >= 1)) return usage
+  if (!(jobs >= 1) || !(seconds >= 1) || (options['write-times'] && positionals.length > 0)) return usage
   const missing = positionals.find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) return `Test file not found: ${missing}.`
   const found = (positionals.length > 0 ? positionals : ['test', 'packages']).flatMap(testFiles)
@@ -111,13 +111,13 @@ async function runTests(args: string[]): Promise<string | null> {
   if (interrupted !== undefined) return `The run was interrupted by ${interrupted}.`
   // The CPU of ended children is known on Linux only.
   if (process.platform === 'linux') {
-    const files = results.reduce((total, { cpu }) => total + cpu, 0)
-    const services = usedCpu() - files
+    const total = usedCpu()
+    const rest = results.reduce((left, { cpu }) => left - cpu, total)
     console.log(
-      `CPU seconds: ${inSeconds(files + services)}, of which ${inSeconds(services)} ` +
-        `for the services and the runner; by the clock ${inSeconds(performance.now())}.`,
+      `CPU seconds: ${inSeconds(total)}, of which ${inSeconds(rest)} for the services and the runner; ` +
+        `by the clock ${inSeconds(performance.now())}.`,
     )
-    const used = { results, services, yardstick: yardstickMs }
+    const used = { results, services: rest, yardstick: yardstickMs }
     if (options['write-times']) times.write(used)
     else if (whole && !isLongForm) {
       const excess = times.excess(used)

@@ -82,7 +82,9 @@ export class Report {
     this.#options.print(`not ok  ${name}`)
     if (diagnostics !== '') this.#options.print(diagnostics)
     const file = /^\S+\.test\.ts/.exec(name)?.[0]
-    if (file === undefined || this.#failed.has(file)) return
+    if (file === undefined) return
+    this.passed.delete(file)
+    if (this.#failed.has(file)) return
     this.#failed.add(file)
     this.#options.print(`        The file alone: npm test -- ${file}`)
   }

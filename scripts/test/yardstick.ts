@@ -12,7 +12,7 @@ export class Yardstick {
 
   constructor() {
     for (let i = 0; i < warmUps; i++) compute()
-    this.#timer = setInterval(() => this.#measure(), 2_000)
+    this.#timer = setInterval(() => this.#measure(), 2_000).unref()
     this.#measure()
   }
 

@@ -103,6 +103,8 @@ t.test('the first failure of a file says at once how to run the file alone', asy
   await read
   t.equal(lines.filter((line) => line.includes('alone')).length, 1)
   t.strictSame([...report.passed], ['test/b.test.ts'])
+  report.fail('test/b.test.ts leaves open: 1 TCPServerWrap')
+  t.strictSame([...report.passed], [], 'a file that leaves something open has not passed')
 })
 
 t.test('empty output counts no passed test', async (t) => {
