@@ -100,8 +100,8 @@ t.test('a merge and a rebase of branches that both added operations need no hand
   }
   t.ok(added > 100 && shown < 1.5 * added, `git shows ${shown} lines of ${added} new ones`)
 
-  await git('branch', 'third')
-  await git('merge', '-q', '-m', 'both', 'first')
+  await git('checkout', '-q', '-b', 'merged', 'first')
+  await git('merge', '-q', '-m', 'both', 'second')
   t.equal(await git('status', '--porcelain'), '')
   for (const name of ['generated/openapi.json', 'generated/operations.ts'])
     for (const id of ['countFirst', 'countSecond']) t.ok(read(name).includes(id), `${name} has ${id}`)
@@ -110,11 +110,11 @@ t.test('a merge and a rebase of branches that both added operations need no hand
   await generate({})
   t.equal(await git('status', '--porcelain'), '', 'the generator writes the same files')
 
-  await git('checkout', '-q', 'third')
+  // The same merge of the same sources: it takes the files that the driver has generated.
+  await git('checkout', '-q', 'second')
   await git('rebase', '-q', 'first')
   t.equal(await git('rev-parse', 'HEAD~'), await git('rev-parse', 'first'))
-  const differing = await git('diff', '--name-only', 'second', 'third', '--', 'spec', 'generated', list)
-  t.equal(differing, '', 'the rebase has the same files as the merge')
+  t.equal(await git('diff', '--name-only', 'merged'), '', 'the rebase has the same files as the merge')
 })
 
 /** How many lines of `after` are not in `before`. */
