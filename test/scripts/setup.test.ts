@@ -160,8 +160,8 @@ t.test('packages installed by hand are accepted, and missing ones are installed'
 })
 
 /** A project whose compiler and generator write one letter. */
-function generatingProject(t: Test): string {
-  const folder = project(t)
+async function generatingProject(t: Test): Promise<string> {
+  const folder = await installed(t)
   const write = (name: string, text: string): void => {
     mkdirSync(join(folder, dirname(name)), { recursive: true })
     writeFileSync(join(folder, name), text)
@@ -177,7 +177,7 @@ function generatingProject(t: Test): string {
 }
 
 t.test('setup writes what is not in git, and again when its sources are newer', async (t) => {
-  const folder = generatingProject(t)
+  const folder = await generatingProject(t)
   const written = (): string[] =>
     readdirSync(join(folder, 'generated')).filter((name) => !name.endsWith('.json'))
   t.match(await setup(folder), { code: 0, out: /^Compiling the validators and serializers/m })
@@ -194,7 +194,7 @@ t.test('setup writes what is not in git, and again when its sources are newer', 
 })
 
 t.test('schemas that do not compile stop a server, but not a command that can mend them', async (t) => {
-  const folder = generatingProject(t)
+  const folder = await generatingProject(t)
   writeFileSync(join(folder, 'scripts/compile/main.ts'), "throw new Error('no JSON')\n")
   t.match(await setup(folder), {
     code: 1,
@@ -253,7 +253,7 @@ t.test('Node is installed only if its bytes have the recorded hash', async (t) =
   const { file, integrity } = packNode(t, pinned.name)
   const old = { npm_config_user_agent: 'npm/10.0.0 node/v20.0.0 linux x64' }
   const install = async (integrity: string) => {
-    const folder = project(t)
+    const folder = await installed(t)
     const node = { name: pinned.name, version: '24.99.0', integrity, resolved: `file:${file}` }
     writeFileSync(join(folder, 'scripts/setup/node.json'), JSON.stringify({ [platform]: node }))
     const done = await setup(folder, [], { ...old, npm_config_cache: join(folder, 'cache') })
