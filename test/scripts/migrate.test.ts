@@ -53,16 +53,7 @@ t.test(
   },
 )
 
-t.test("a database of one's own is brought up to date", async (t) => {
-  const { url } = await createTestDatabase(t)
-  t.strictSame(await migrate([], { DATABASE_URL: url }), {
-    code: 0,
-    out: 'The database is up to date.\n',
-    err: '',
-  })
-})
-
-t.test('migrate reads DATABASE_URL from .env', async (t) => {
+t.test('migrate brings the database of DATABASE_URL, here from .env, up to date', async (t) => {
   const { url } = await createTestDatabase(t)
   const folder = t.testdir({ '.env': `DATABASE_URL=${url}\n` })
   t.strictSame(await migrate([], { DATA_DIR: join(folder, 'none') }, folder), {
