@@ -77,7 +77,7 @@ t.test('no shape of an answer ends the run', async (t) => {
     ['', 'application/json'],
   ]
   /** The wrong answers by operation, for each run. */
-  const runs: Array<Record<string, [text: string, type: string]>> = isLongForm
+  const runs: Array<Record<string, [text: string, type: string] | undefined>> = isLongForm
     ? texts.flatMap((text) => [
         { listProjects: text, createProject: text },
         { listProjects: text },

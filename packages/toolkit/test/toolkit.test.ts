@@ -85,10 +85,12 @@ function compiler(project: string): () => string[] {
   }
   let program: ts.Program | undefined
   return () => {
-    const checked = program === undefined ? [undefined] : changing
-    program = ts.createProgram(fileNames, options, host, program)
+    const isFirst = program === undefined
+    const current = ts.createProgram(fileNames, options, host, program)
+    program = current
+    const checked = isFirst ? [undefined] : changing.map((name) => current.getSourceFile(name))
     return checked
-      .flatMap((file) => ts.getPreEmitDiagnostics(program!, file && program!.getSourceFile(file)))
+      .flatMap((file) => ts.getPreEmitDiagnostics(current, file))
       .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
   }
 }
