@@ -17,8 +17,9 @@ export class JoinedPrisma {
   /** @param timeout milliseconds */
   constructor(prisma: LazyPrisma, run: Run, timeout: number) {
     const opened = Promise.withResolvers<PrismaInTransaction>()
-    const work = async (tx: PrismaInTransaction): Promise<void> => {
-      opened.resolve(tx)
+    // Prisma declares `tx` without `omit`; to compare the two types takes the compiler 5 s.
+    const work = async (tx: unknown): Promise<void> => {
+      opened.resolve(tx as PrismaInTransaction)
       await this.#end.promise
     }
     this.#ended = joining.run(connectionOf(run), async () => {

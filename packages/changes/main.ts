@@ -12,32 +12,46 @@ import { openapi } from './profile.ts'
 import { report, unannounced } from './report.ts'
 import { UsageError } from './usage-error.ts'
 
-answerHelp(import.meta)
+/**
+ * Runs the command. @returns its exit code.
+ * @param folder the documents' paths start here.
+ */
+export async function runCommand(
+  args: string[],
+  folder = process.cwd(),
+  { log, error: logError }: Pick<Console, 'log' | 'error'> = console,
+): Promise<number> {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: {
+        profile: { type: 'string', default: 'openapi' },
+        json: { type: 'boolean', default: false },
+        breaking: { type: 'boolean', default: false },
+      },
+      allowPositionals: true,
+    })
+    const [before, after, ...others] = positionals
+    if (after === undefined || others.length > 0) throw new UsageError('Pass two OpenAPI documents.')
+    const profile = await loadProfile(values.profile, { openapi })
+    const changes = (await changesBetween(folder, [before, after], { profile })).filter(
+      ({ weight }) => !values.breaking || weight === 'breaking',
+    )
+    log(
+      values.json
+        ? JSON.stringify(changes, null, 2)
+        : report(changes, { ref: null, name: before }, values.breaking),
+    )
+    return unannounced(changes).length > 0 ? 1 : 0
+  } catch (error) {
+    const isKnown = error instanceof UsageError || error instanceof ProfileError
+    if (!isKnown && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) throw error
+    logError(messageOf(error))
+    return 2
+  }
+}
 
-try {
-  const { values, positionals } = parseArgs({
-    options: {
-      profile: { type: 'string', default: 'openapi' },
-      json: { type: 'boolean', default: false },
-      breaking: { type: 'boolean', default: false },
-    },
-    allowPositionals: true,
-  })
-  const [before, after, ...others] = positionals
-  if (after === undefined || others.length > 0) throw new UsageError('Pass two OpenAPI documents.')
-  const profile = await loadProfile(values.profile, { openapi })
-  const changes = (await changesBetween(process.cwd(), [before, after], { profile })).filter(
-    ({ weight }) => !values.breaking || weight === 'breaking',
-  )
-  console.log(
-    values.json
-      ? JSON.stringify(changes, null, 2)
-      : report(changes, { ref: null, name: before }, values.breaking),
-  )
-  if (unannounced(changes).length > 0) process.exitCode = 1
-} catch (error) {
-  const isKnown = error instanceof UsageError || error instanceof ProfileError
-  if (!isKnown && !(error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')) throw error
-  console.error(messageOf(error))
-  process.exitCode = 2
+if (import.meta.main) {
+  answerHelp(import.meta)
+  process.exitCode = await runCommand(process.argv.slice(2))
 }

@@ -55,8 +55,9 @@ try {
   if (after !== undefined) {
     // npm changes the working directory to that of the project.
     if (process.env.npm_lifecycle_event === 'changes') process.chdir(process.env.INIT_CWD || '.')
-    process.argv.push('--profile', resolve(import.meta.dirname, '../profiles/changes.ts'))
-    await import('@platform-api/changes/main.ts')
+    const profile = resolve(import.meta.dirname, '../profiles/changes.ts')
+    const { runCommand } = await import('@platform-api/changes/main.ts')
+    process.exitCode = await runCommand([...process.argv.slice(2), '--profile', profile])
   } else {
     const folder = resolve(import.meta.dirname, '../..')
     const release = given === undefined ? lastRelease(folder) : { ref: given, name: given }

@@ -2,13 +2,20 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { runCommand } from '../main.ts'
 
 type Json = any
 
 const main = join(import.meta.dirname, '../main.ts')
 
-function changes(cwd: string, args: string[]) {
-  return spawnSync(process.execPath, [main, ...args], { cwd, encoding: 'utf8' })
+/** Runs the command in this process. */
+async function changes(cwd: string, args: string[]) {
+  let [stdout, stderr] = ['', '']
+  const status = await runCommand(args, cwd, {
+    log: (text: string) => (stdout += `${text}\n`),
+    error: (text: string) => (stderr += `${text}\n`),
+  })
+  return { status, stdout, stderr }
 }
 
 const pets = (limit: string, name: string): string => `openapi: 3.0.3
@@ -84,7 +91,10 @@ const folder = (t: Test): string =>
   })
 
 t.test('a breaking change between two files fails with its file and line', async (t: Test) => {
-  const found = changes(folder(t), ['old/pets.yaml', 'new/api.yaml'])
+  const found = spawnSync(process.execPath, [main, 'old/pets.yaml', 'new/api.yaml'], {
+    cwd: folder(t),
+    encoding: 'utf8',
+  })
   t.equal(found.status, 1)
   t.equal(found.stderr, '')
   t.match(
@@ -96,27 +106,28 @@ t.test('a breaking change between two files fails with its file and line', async
 
 t.test('a wider contract is safe, and --breaking leaves it out', async (t: Test) => {
   const cwd = folder(t)
-  const found = changes(cwd, ['new/api.yaml', 'old/pets.yaml'])
-  t.match({ ...found }, { status: 0, stdout: /^Since new\/api\.yaml:\n\nSafe: 1\n/ })
-  const breaking = changes(cwd, ['--breaking', 'new/api.yaml', 'old/pets.yaml'])
-  t.match({ ...breaking }, { status: 0, stdout: 'No breaking changes since new/api.yaml.\n' })
-  t.equal(changes(cwd, ['--breaking', 'old/pets.yaml', 'new/api.yaml']).status, 1)
+  const found = await changes(cwd, ['new/api.yaml', 'old/pets.yaml'])
+  t.match(found, { status: 0, stdout: /^Since new\/api\.yaml:\n\nSafe: 1\n/ })
+  const breaking = await changes(cwd, ['--breaking', 'new/api.yaml', 'old/pets.yaml'])
+  t.match(breaking, { status: 0, stdout: 'No breaking changes since new/api.yaml.\n' })
+  t.equal((await changes(cwd, ['--breaking', 'old/pets.yaml', 'new/api.yaml'])).status, 1)
 })
 
 t.test('the same contract in another version and format has no changes', async (t: Test) => {
-  const found = changes(folder(t), ['old/pets.yaml', 'same/pets.json'])
-  t.match({ ...found }, { status: 0, stdout: 'No changes since old/pets.yaml.\n' })
+  const found = await changes(folder(t), ['old/pets.yaml', 'same/pets.json'])
+  t.match(found, { status: 0, stdout: 'No changes since old/pets.yaml.\n' })
 })
 
 t.test(
   'the place of a change in a part is in the part, and that of Swagger 2.0 in its file',
   async (t: Test) => {
-    const list = (...files: string[]): Json[] => JSON.parse(changes(folder(t), ['--json', ...files]).stdout)
-    t.match(list('swagger.json', 'new/api.yaml'), [
+    const list = async (...files: string[]): Promise<Json[]> =>
+      JSON.parse((await changes(folder(t), ['--json', ...files])).stdout)
+    t.match(await list('swagger.json', 'new/api.yaml'), [
       { rule: 'request-maximum-changed' },
       { rule: 'response-type-added', file: 'new/parts/pet.yaml', line: 6 },
     ])
-    t.match(list('new/api.yaml', 'swagger.json'), [
+    t.match(await list('new/api.yaml', 'swagger.json'), [
       { rule: 'request-maximum-changed', file: 'swagger.json' },
       { rule: 'response-type-removed', file: 'swagger.json', line: 37 },
     ])
@@ -128,17 +139,17 @@ t.test('a document of webhooks only is compared', async (t: Test) => {
     `openapi: 3.1.0\ninfo: { title: Pets, version: '1' }\nwebhooks:\n  born:\n    post:\n` +
     `      requestBody:\n        content: { application/json: { schema: { type: ${type} } } }\n`
   const cwd = t.testdir({ 'a.yaml': hooks('string'), 'b.yaml': hooks('integer') })
-  const found = changes(cwd, ['a.yaml', 'b.yaml'])
-  t.match({ ...found }, { status: 1, stdout: /b\.yaml:7  event born: the payload can now be integer/ })
+  const found = await changes(cwd, ['a.yaml', 'b.yaml'])
+  t.match(found, { status: 1, stdout: /b\.yaml:7  event born: the payload can now be integer/ })
 })
 
 t.test('what cannot be read ends with code 2 and the name of the file', async (t: Test) => {
   const cwd = folder(t)
   for (const wrong of ['missing.yaml', 'broken.yaml', 'other.yaml']) {
-    const found = changes(cwd, ['old/pets.yaml', wrong])
+    const found = await changes(cwd, ['old/pets.yaml', wrong])
     t.equal(found.status, 2, wrong)
     t.match(found.stderr, new RegExp(`^Cannot read ${wrong}: .+\n$`))
     t.equal(found.stdout, '')
   }
-  t.match({ ...changes(cwd, ['a', 'b', 'c']) }, { status: 2, stderr: 'Pass two OpenAPI documents.\n' })
+  t.match(await changes(cwd, ['a', 'b', 'c']), { status: 2, stderr: 'Pass two OpenAPI documents.\n' })
 })

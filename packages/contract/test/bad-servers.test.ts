@@ -1,10 +1,11 @@
 // `npm run contract` against servers whose answers have a wrong shape, that cut connections, or that are too
 // slow for the time of the run: every finding is reported, and such a run is never green. In `npm test` two
-// operations have an answer of the wrong shape at once, with `npm run faults` also each alone.
+// operations have different wrong answers at once, with `npm run faults` all have each, also alone.
 import type { ChildProcess } from 'node:child_process'
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import contract from '../../../generated/openapi.json' with { type: 'json' }
 import { runContractHere, startContractCommand } from '../../../test/support/contract/contract-command.ts'
@@ -12,7 +13,7 @@ import { startServer } from '../../../test/support/server/server.ts'
 import { isLongForm } from '../../../test/support/long-form.ts'
 import { listen } from '../../../test/support/http/listen.ts'
 
-type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean
+type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
 
 /** Forwards requests, except those that `answer` has answered, and the header fields that `keeps` keeps. */
 async function startProxy(
@@ -21,8 +22,8 @@ async function startProxy(
   answer: Answerer,
   keeps: (header: string) => boolean = () => true,
 ): Promise<string> {
-  const server = createServer((request, response) => {
-    if (answer(request, response)) return
+  const server = createServer(async (request, response) => {
+    if (await answer(request, response)) return
     const { method, url, headers } = request
     const forwarded = httpRequest(`${target}${url}`, { method, headers }, (answered) => {
       const kept = answered.rawHeaders.filter((_, i, all) => keeps(all[i - (i % 2)]))
@@ -37,11 +38,6 @@ async function startProxy(
   const port = await listen(t, server)
   return `http://127.0.0.1:${port}`
 }
-
-/** The operations with a wrong answer, by run. */
-const brokenAtOnce = isLongForm
-  ? [['listProjects', 'createProject'], ['listProjects'], ['createProject']]
-  : [['listProjects', 'createProject']]
 
 const isList = ({ method, url }: IncomingMessage): boolean =>
   method === 'GET' && /^\/v1\/projects(\?|$)/.test(url!)
@@ -80,36 +76,47 @@ t.test('no shape of an answer ends the run', async (t) => {
     ['<html>', 'text/html'],
     ['', 'application/json'],
   ]
-  for (const [text, type] of texts)
-    for (const broken of brokenAtOnce) {
-      const proxy = await startProxy(t, url, (request, response) => {
-        const answered = isList(request) ? 'listProjects' : isCreate(request) ? 'createProject' : ''
-        if (!broken.includes(answered) || request.headers.authorization === undefined) return false
-        request.resume()
-        response.writeHead(answered === 'listProjects' ? 200 : 201, { 'content-type': type }).end(text)
-        return true
-      })
-      const junit = join(t.testdir({}), 'report.xml')
-      const { code, out, err } = await run(
-        '--url',
-        proxy,
-        '--seed',
-        '7',
-        '--runs',
-        '2',
-        '--junit',
-        junit,
-        ...operations,
+  /** The wrong answers by operation, for each run. */
+  const runs: Array<Record<string, [text: string, type: string] | undefined>> = isLongForm
+    ? texts.flatMap((text) => [
+        { listProjects: text, createProject: text },
+        { listProjects: text },
+        { createProject: text },
+      ])
+    : texts.flatMap((text, i) =>
+        i % 2 === 0 ? { listProjects: text, createProject: texts[(i + 1) % texts.length] } : [],
       )
-      t.equal(code, 1, `${broken.join()} ${text}`)
-      const report = readFileSync(junit, 'utf8')
-      for (const operation of broken) {
-        t.match(out, new RegExp(`^${operation}$`, 'm'), 'the operation has findings')
-        t.match(report, `<testcase classname="${operation}"`)
-      }
-      t.match(out, /^\d+ findings? in \d of 3 operations: /m)
-      t.notMatch(out + err, /^ {4}at /m, 'no stack trace')
+  for (const broken of runs) {
+    const proxy = await startProxy(t, url, (request, response) => {
+      const answered = isList(request) ? 'listProjects' : isCreate(request) ? 'createProject' : ''
+      const answer = broken[answered]
+      if (answer === undefined || request.headers.authorization === undefined) return false
+      request.resume()
+      const [text, type] = answer
+      response.writeHead(answered === 'listProjects' ? 200 : 201, { 'content-type': type }).end(text)
+      return true
+    })
+    const junit = join(t.testdir({}), 'report.xml')
+    const { code, out, err } = await run(
+      '--url',
+      proxy,
+      '--seed',
+      '7',
+      '--runs',
+      '2',
+      '--junit',
+      junit,
+      ...operations,
+    )
+    t.equal(code, 1, JSON.stringify(broken))
+    const report = readFileSync(junit, 'utf8')
+    for (const operation of Object.keys(broken)) {
+      t.match(out, new RegExp(`^${operation}$`, 'm'), 'the operation has findings')
+      t.match(report, `<testcase classname="${operation}"`)
     }
+    t.match(out, /^\d+ findings? in \d of 3 operations: /m)
+    t.notMatch(out + err, /^ {4}at /m, 'no stack trace')
+  }
 })
 
 t.test('a request without a response is a finding, and the other operations are tested', async (t) => {
@@ -149,7 +156,11 @@ t.test('a server that ends in the middle, and a run that is out of time, exit wi
   t.match(ended.out, /^No finding, but not everything was checked: /m)
   t.match(readFileSync(junit, 'utf8'), '<error type="unfinished"')
 
-  const short = await run('--url', url, '--runs', '300', '--time', '1')
+  const slow = await startProxy(t, url, async () => {
+    await sleep(100)
+    return false
+  })
+  const short = await run('--url', slow, '--runs', '300', '--time', '1')
   t.equal(short.code, 2)
   t.match(short.out, /^· Not checked: valid, because the time was up: /m)
 })

@@ -8,6 +8,7 @@ import ts from 'typescript'
 import { openapi } from '../../mock/profile.ts'
 import { serveMock } from '../../mock/serve.ts'
 import { readOpenapi } from '../../openapi/read.ts'
+import { compilerHost } from '../../../test/support/generator/compiler-host.ts'
 import { inheritedEnvironment } from '../../../test/support/server/process.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -67,22 +68,29 @@ async function serve(
   }
 }
 
-/** Compiles the project by its tsconfig.json; returns the errors. Reads only `changing` a second time. */
-function compiler(project: string, changing: string): () => string[] {
+/**
+ * Compiles the project by its tsconfig.json; returns the errors. The first compilation checks all files, the
+ * next ones read and check only the file of the handlers and the routes, which name its types.
+ */
+function compiler(project: string): () => string[] {
   const { config } = ts.readConfigFile(join(project, 'tsconfig.json'), ts.sys.readFile)
   const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, project)
-  const host = ts.createCompilerHost(options)
+  const changing = [join(project, 'handlers/operations.ts'), join(project, 'generated/routes.ts')]
+  const host = compilerHost(options)
   const read = host.getSourceFile
   const files = new Map<string, ts.SourceFile | undefined>()
   host.getSourceFile = (name, ...rest) => {
-    if (!files.has(name) || name.endsWith(changing)) files.set(name, read(name, ...rest))
+    if (!files.has(name) || changing.includes(name)) files.set(name, read(name, ...rest))
     return files.get(name)
   }
   let program: ts.Program | undefined
   return () => {
-    program = ts.createProgram(fileNames, options, host, program)
-    return ts
-      .getPreEmitDiagnostics(program)
+    const isFirst = program === undefined
+    const current = ts.createProgram(fileNames, options, host, program)
+    program = current
+    const checked = isFirst ? [undefined] : changing.map((name) => current.getSourceFile(name))
+    return checked
+      .flatMap((file) => ts.getPreEmitDiagnostics(current, file))
       .map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n'))
   }
 }
@@ -93,7 +101,7 @@ t.test('generate writes a server that compiles and starts, and keeps handlers', 
   t.equal(first.code, 0, first.errors)
   t.match(first.out, '9 operations')
   symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'))
-  const compiles = compiler(out, 'handlers/operations.ts')
+  const compiles = compiler(out)
   t.strictSame(compiles(), [], 'the stubs compile')
 
   const file = join(out, 'handlers/operations.ts')
@@ -101,11 +109,7 @@ t.test('generate writes a server that compiles and starts, and keeps handlers', 
   const stubs = readFileSync(file, 'utf8').replaceAll('"', "'")
   t.match(stubs, stub)
   writeFileSync(file, stubs.replace(stub, 'return { status: 200, body: { writers: [] } }'))
-  t.match(
-    compiles(),
-    [/'writers' does not exist in type|Property 'authors' is missing/],
-    'an answer must be declared',
-  )
+  t.match(compiles(), [/\bwriters\b|'authors' is missing/], 'an answer must be declared')
   const own = stubs.replace(stub, 'return { status: 200, body: { authors: [] } }')
   writeFileSync(file, own)
   t.strictSame(compiles(), [])

@@ -1,16 +1,20 @@
 // A host of TypeScript's compiler, for tests that compile several programs in one process.
+import { resolve } from 'node:path'
 import ts from 'typescript'
 
-const libraries = new Map<string, ts.SourceFile | undefined>()
+/** The folder of the packages, which no test changes. */
+const packages = resolve(import.meta.dirname, '../../../node_modules') + '/'
+const parsed = new Map<string, ts.SourceFile | undefined>()
 
-/** All compilations share the parsed libraries of TypeScript, which takes a second to parse. */
+/** All compilations share the parsed packages, and the libraries of TypeScript among them. */
 export function compilerHost(options: ts.CompilerOptions): ts.CompilerHost {
   const host = ts.createCompilerHost(options)
   const { getSourceFile } = host
-  host.getSourceFile = (file, ...others) => {
-    if (!file.includes('/typescript/lib/')) return getSourceFile(file, ...others)
-    if (!libraries.has(file)) libraries.set(file, getSourceFile(file, ...others))
-    return libraries.get(file)
+  host.getSourceFile = (file, format, ...others) => {
+    if (!file.startsWith(packages)) return getSourceFile(file, format, ...others)
+    const key = `${file} ${typeof format === 'object' ? format.impliedNodeFormat : ''}`
+    if (!parsed.has(key)) parsed.set(key, getSourceFile(file, format, ...others))
+    return parsed.get(key)
   }
   return host
 }
