@@ -5,7 +5,7 @@ import { readContractUnchecked } from '../../../scripts/generate/contract.ts'
 
 let spec: ReturnType<typeof readSpec> | undefined
 
-/** Reading the spec costs a second of CPU, so the test files of a process share it. `npm run check` lints it. */
+/** Reading the spec takes CPU, so the test files of a process share it. `npm run check` lints the spec. */
 export async function readSpecOnce(): ReturnType<typeof readSpec> {
   return await (spec ??= readSpec(
     join(import.meta.dirname, '../../../spec/openapi.yaml'),
