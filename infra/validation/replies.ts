@@ -17,10 +17,13 @@ function readSchemas(): Record<string, object> {
   return { ...components, ...responses, ...payloads }
 }
 
+/** Compiles in half of the time to validators that are about as fast. */
+export const quickCompilation = { code: { optimize: false }, inlineRefs: false }
+
 /** @param schemas by name; they refer to each other by `{ $ref: name }`. */
 export function compileReplies(schemas: Record<string, object>): Record<string, ValidateFunction> {
   const { Ajv2020 } = require('ajv/dist/2020.js') as typeof import('ajv/dist/2020.js')
-  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false })
+  const ajv = new Ajv2020({ allErrors: true, strict: false, validateSchema: false, ...quickCompilation })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   for (const { definition, isBroken } of lengthKeywords) {
     ajv.removeKeyword(definition.keyword)

@@ -8,8 +8,11 @@ import { constraintsOf, each, nameOf, same, type Constraint, type Constraints } 
 type Json = any
 
 /** The contract at `root` as published, and the constraints that are written in the spec. */
-export async function readSpec(root: string): Promise<{ document: Json; constraints: Constraints }> {
-  const document = await readContract(root)
+export async function readSpec(
+  root: string,
+  read: (root: string) => Promise<Json> = readContract,
+): Promise<{ document: Json; constraints: Constraints }> {
+  const document = await read(root)
   const components = new Set(Object.keys(document.components?.schemas ?? {}))
   addErrorCodes(document)
   addEvents(document)

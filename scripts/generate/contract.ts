@@ -3,6 +3,7 @@
 // Every problem is reported with file, line and column.
 import {
   type BaseResolver,
+  type Config,
   bundle,
   createConfig,
   getLineColLocation,
@@ -85,10 +86,7 @@ const builtInRules = {
  * Throws ContractError with every problem found.
  */
 export async function readContract(root: string): Promise<Json> {
-  const config = await createConfig({
-    plugins: [platformRules],
-    rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) },
-  } as Parameters<typeof createConfig>[0])
+  const config = await configOfRules()
   const externalRefResolver = new SpecResolver(config.resolve)
   const files = await readFiles(root, externalRefResolver)
   const broken = brokenReferences(files).map((problem) => lintProblem('references', problem))
@@ -96,10 +94,39 @@ export async function readContract(root: string): Promise<Json> {
   if (broken.length > 0) throw new ContractError(sorted(broken, dirname(root)))
   const problems = await lintOrThrow(root, config, externalRefResolver)
   if (problems.length > 0) throw new ContractError(sorted(problems, dirname(root), externalRefResolver))
-  const bundled = await bundle({ ref: root, config, externalRefResolver })
-  const failed = bundled.problems.filter((p) => p.severity === 'error')
-  if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
-  const document = bundled.bundle.parsed as Json
+  return withImplied(await bundled(root, config, externalRefResolver))
+}
+
+/** The document of `readContract`, without the lint, which takes most of its time. */
+export async function readContractUnchecked(root: string): Promise<Json> {
+  return withImplied(await bundled(root, await configOfRules()))
+}
+
+/** The bundled document at `root`, without the lint. @throws ContractError for what cannot be read. */
+export async function bundledContract(root: string): Promise<Json> {
+  return await bundled(root, await createConfig({}))
+}
+
+/** The rules also say which extensions have references. */
+async function configOfRules(): Promise<Config> {
+  return await createConfig({
+    plugins: [platformRules],
+    rules: { ...builtInRules, ...Object.fromEntries(ruleNames.map((name) => [`platform/${name}`, 'error'])) },
+  } as Parameters<typeof createConfig>[0])
+}
+
+async function bundled(
+  ref: string,
+  config: Config,
+  externalRefResolver = new SpecResolver(config.resolve),
+): Promise<Json> {
+  const { bundle: document, problems } = await bundle({ ref, config, externalRefResolver })
+  const failed = problems.filter(({ severity }) => severity === 'error')
+  if (failed.length > 0) throw new ContractError(sorted(failed, dirname(ref)))
+  return document.parsed
+}
+
+function withImplied(document: Json): Json {
   addImpliedParameters(document)
   addImpliedResponses(document)
   addImpliedHeaders(document)
@@ -107,19 +134,6 @@ export async function readContract(root: string): Promise<Json> {
   addAbsoluteServers(document)
   addDiscriminatorValues(document)
   return document
-}
-
-/** The bundled document at `root`, without the lint. @throws ContractError for what cannot be read. */
-export async function bundledContract(root: string): Promise<Json> {
-  const config = await createConfig({})
-  const { bundle: document, problems } = await bundle({
-    ref: root,
-    config,
-    externalRefResolver: new SpecResolver(config.resolve),
-  })
-  const failed = problems.filter(({ severity }) => severity === 'error')
-  if (failed.length > 0) throw new ContractError(sorted(failed, dirname(root)))
-  return document.parsed
 }
 
 /** @throws ContractError for every part of the spec that nothing refers to. */
@@ -146,7 +160,7 @@ function lintProblem(ruleId: string, { message, source, pointer }: SpecProblem):
 
 async function lintOrThrow(
   ref: string,
-  config: any,
+  config: Config,
   externalRefResolver: BaseResolver,
 ): Promise<NormalizedProblem[]> {
   try {

@@ -9,8 +9,9 @@ import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
+const { url: databaseUrl } = await createTestDatabase(t)
+
 t.test('SIGTERM under load interrupts no accepted request', async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
   const server = await spawnServer(t, { DATABASE_URL: databaseUrl })
   const acknowledged: string[] = []
   const failed: string[] = []
@@ -55,7 +56,6 @@ t.test('SIGTERM under load interrupts no accepted request', async (t) => {
 })
 
 t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
   const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_DELAY: '3' })
   const get = (path: string) =>
     fetch(`${server.url}${path}`, { headers: { authorization: `Bearer ${bootstrapKey}` } })
@@ -82,40 +82,35 @@ t.test('with SHUTDOWN_DELAY a stopping server serves on, and is not ready', asyn
   t.same(await exit, { code: 0, signal: null })
 })
 
-t.test('an incomplete request does not delay the shutdown', async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
-  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '1' })
-  const { port } = new URL(server.url)
-  const socket = connect(Number(port), '127.0.0.1')
-  socket.on('error', () => {})
-  t.teardown(() => {
-    socket.destroy()
-  })
-  await new Promise<void>((resolve) =>
-    socket.write(
-      [
-        'POST /v1/projects HTTP/1.1',
-        'host: x',
-        'content-type: application/json',
-        'content-length: 100',
-        '',
-        '{',
-      ].join('\r\n'),
-      () => resolve(),
-    ),
-  )
-  const exit = await server.end('SIGTERM')
-  t.same(exit, { code: 0, signal: null })
-})
-
-t.test('an event stream ends with an event and does not delay the shutdown', async (t) => {
-  const { url: databaseUrl } = await createTestDatabase(t)
-  const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '60' })
-  const stream = await openStream(server.url, bootstrapKey)
-  t.equal(stream.status, 200)
-  const startedAt = Date.now()
-  const exit = server.end('SIGTERM')
-  t.match(await stream.next(), { event: 'end', data: { reason: 'shutdown' } })
-  t.same(await exit, { code: 0, signal: null })
-  t.ok(Date.now() - startedAt < 30_000, 'the process exits long before its shutdown timeout')
-})
+t.test(
+  'neither an event stream, which ends with an event, nor an incomplete request delays the exit',
+  async (t) => {
+    const server = await spawnServer(t, { DATABASE_URL: databaseUrl, SHUTDOWN_TIMEOUT: '60' })
+    const { port } = new URL(server.url)
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => {})
+    t.teardown(() => {
+      socket.destroy()
+    })
+    await new Promise<void>((resolve) =>
+      socket.write(
+        [
+          'POST /v1/projects HTTP/1.1',
+          'host: x',
+          'content-type: application/json',
+          'content-length: 100',
+          '',
+          '{',
+        ].join('\r\n'),
+        () => resolve(),
+      ),
+    )
+    const stream = await openStream(server.url, bootstrapKey)
+    t.equal(stream.status, 200)
+    const startedAt = Date.now()
+    const exit = server.end('SIGTERM')
+    t.match(await stream.next(), { event: 'end', data: { reason: 'shutdown' } })
+    t.same(await exit, { code: 0, signal: null })
+    t.ok(Date.now() - startedAt < 30_000, 'the process exits long before its shutdown timeout')
+  },
+)

@@ -2,6 +2,7 @@
 // and matches the spec. An operation or status that no test reaches fails the run by name.
 import t from 'tap'
 import pg from 'pg'
+import { bodyLimit } from '../../app/http/errors.ts'
 import { idempotencyFingerprint } from '../../app/http/idempotency.ts'
 import { handlers } from '../../generated/routes.ts'
 import { operations, type OperationId } from '../../generated/operations.ts'
@@ -83,6 +84,13 @@ async function sharedRequest(id: OperationId): Promise<OperationRequest> {
   return request
 }
 
+function withInvalidQuery(request: OperationRequest): OperationRequest {
+  // Identity providers add parameters of their own.
+  const wrong: Record<string, string> =
+    request.id === 'finishOidcSignIn' ? { state: 'a'.repeat(300) } : { surprise: '1' }
+  return { ...request, query: { ...request.query, ...wrong } }
+}
+
 /** Operations of one gateway. They are 404 on a server with another gateway. */
 const gatewayOperations: OperationId[] = ['getTestClock', 'advanceTestClock', 'receiveStripeEvent']
 /** The real handlers, with a payment gateway that has its own checkout pages. */
@@ -139,13 +147,11 @@ testStatus(
     return await send(request, { key: secret })
   },
 )
-testStatus(400, 'a query parameter is unknown, or too long', async (id) => {
-  const request = await sharedRequest(id)
-  // Identity providers add parameters of their own.
-  const wrong: Record<string, string> =
-    id === 'finishOidcSignIn' ? { state: 'a'.repeat(300) } : { surprise: '1' }
-  return await send({ ...request, query: { ...request.query, ...wrong } })
-})
+testStatus(
+  400,
+  'a query parameter is unknown, or too long',
+  async (id) => await send(withInvalidQuery(await sharedRequest(id))),
+)
 testStatus(404, 'the last id of the path does not exist, or the gateway is another one', async (id) => {
   if (gatewayOperations.includes(id))
     return await send({ ...(await sharedRequest(id)), server: otherGatewayServer })
@@ -165,9 +171,9 @@ testStatus(412, 'If-Match is not the current ETag, or the tus version is not sup
   return await send(await sharedRequest(id), { headers: { 'if-match': '"stale"' } })
 })
 testStatus(460, 'the bytes do not match the checksum', sendForStatus(460))
-testStatus(413, 'a body exceeds 1 MiB, or a file its limit', async (id) => {
+testStatus(413, 'a body, or a file, exceeds its limit', async (id) => {
   if (fixtures[id].byStatus?.[413] !== undefined) return await sendForStatus(413)(id)
-  const { form } = (operations[id] as OperationInfo).body ?? {}
+  const { form, maxBytes = bodyLimit } = (operations[id] as OperationInfo).body ?? {}
   const request = form === undefined ? await sharedRequest(id) : await requestFor(server, id, { form: true })
   if (form !== undefined)
     return await send({
@@ -178,7 +184,7 @@ testStatus(413, 'a body exceeds 1 MiB, or a file its limit', async (id) => {
       },
     })
   return await send(request, {
-    raw: `"${'x'.repeat(1024 * 1024)}"`,
+    raw: `"${'x'.repeat(maxBytes)}"`,
     headers: { 'content-type': encodedBody(request)?.type ?? 'application/json' },
   })
 })
@@ -204,28 +210,6 @@ t.test('409: the first request with the idempotency key is still running', async
     t.equal(reply.body.error.details.constraint, 'in_progress', id)
   }
 })
-
-testStatus(
-  422,
-  'the idempotency key was used with another body, or the page shows its form again',
-  async (id) => {
-    if (fixtures[id].byStatus?.[422] !== undefined) return await sendForStatus(422)(id)
-    const request = await requestFor(server, id)
-    const headers = { 'idempotency-key': `mismatch-${id}` }
-    t.equal((await send(request, { headers })).status, successStatus(id), id)
-    const { differentBody: otherBody }: Fixture = fixtures[id]
-    const { body, headers: otherHeaders } =
-      otherBody === undefined
-        ? await requestFor(server, id, { caller: request.caller })
-        : { ...request, body: otherBody() }
-    t.notSame(
-      { body, said: otherHeaders },
-      { body: request.body, said: request.headers },
-      `${id}: the fixture's bodies differ`,
-    )
-    return await send({ ...request, body, headers: otherHeaders }, { headers })
-  },
-)
 
 testStatus(303, 'the answer redirects, also to the page of another gateway', async (id) => {
   const isPay = id === 'showPayPage'
@@ -317,10 +301,8 @@ t.test('408: the body stops arriving', async (t) => {
   await Promise.all(
     targets.map(async ({ id, method, form = false }: OperationInfo & { id: OperationId; form?: boolean }) => {
       const ofStatus = fixtures[id].byStatus?.[408] !== undefined
-      const request =
-        ofStatus || form
-          ? await requestFor(server, id, ofStatus ? { forStatus: 408 } : { form })
-          : await sharedRequest(id)
+      // An upload keeps the bytes that arrived.
+      const request = await requestFor(server, id, ofStatus ? { forStatus: 408 } : { form })
       const { raw, type } = encodedBody(request)!
       const headers = [
         ...Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
@@ -372,9 +354,8 @@ t.test('429: the rate limit of the key is used up', async (t) => {
   })
   for (const { id } of declares(429)) {
     const request = { ...(await sharedRequest(id)), server: limited }
-    const { secret } = await createApiKey(limited, request.caller.id)
-    await send(request, { key: secret, headers: { accept: 'image/png' } })
-    const reply = await send(request, { key: secret })
+    const first = await send(withInvalidQuery(request))
+    const reply = first.status === 429 ? first : await send(request)
     t.equal(reply.status, 429, `${id} ${reply.text}`)
     t.equal(reply.body.error.code, 'RATE_LIMITED', id)
     t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
@@ -406,6 +387,9 @@ t.test('500: the handler throws, and the answer shows nothing of the error', asy
   }
 })
 
+/** The operations with an idempotency key send it while the database is unreachable, and later again. */
+const keyOf = (id: OperationId): Record<string, string> =>
+  (operations[id] as OperationInfo).idempotent ? { 'idempotency-key': `outage-${id}` } : {}
 /** The answers to the valid requests that were first sent while the database was unreachable. */
 const afterOutage = new Map<OperationId, Reply>()
 
@@ -417,10 +401,10 @@ t.test('503: the database is unreachable', async (t) => {
   for (let i = 0; i < asked.length; i += 50) {
     const requests = new Map<OperationId, OperationRequest>()
     for (const { id } of asked.slice(i, i + 50))
-      requests.set(id, { ...(await requestFor(server, id)), server: proxiedServer })
+      requests.set(id, { ...(await sharedRequest(id)), server: proxiedServer })
     await proxy.cut()
     for (const [id, request] of requests) {
-      const reply = await send(request)
+      const reply = await send(request, { headers: keyOf(id) })
       t.equal(reply.status, 503, `${id} ${reply.text}`)
       t.ok(Number(reply.headers.get('retry-after')) > 0, `${id} has a Retry-After`)
     }
@@ -430,7 +414,7 @@ t.test('503: the database is unreachable', async (t) => {
     if (readiness !== undefined)
       await waitUntil(async () => (await send(readiness)).status === 200, 'the server to be ready')
     for (const [id, request] of requests) {
-      const reply = await send(request)
+      const reply = await send(request, { headers: keyOf(id) })
       afterOutage.set(id, reply)
       t.equal(
         reply.status,
@@ -444,6 +428,26 @@ t.test('503: the database is unreachable', async (t) => {
     'the server to listen for revoked keys again',
   )
 })
+
+testStatus(
+  422,
+  'the idempotency key was used with another body, or the page shows its form again',
+  async (id) => {
+    if (fixtures[id].byStatus?.[422] !== undefined) return await sendForStatus(422)(id)
+    const request = await sharedRequest(id)
+    const { differentBody: otherBody }: Fixture = fixtures[id]
+    const { body, headers } =
+      otherBody === undefined
+        ? await requestFor(server, id, { caller: request.caller })
+        : { ...request, body: otherBody() }
+    t.notSame(
+      { body, said: headers },
+      { body: request.body, said: request.headers },
+      `${id}: the fixture's bodies differ`,
+    )
+    return await send({ ...request, body, headers }, { headers: keyOf(id) })
+  },
+)
 
 for (const status of [200, 201, 202, 204]) {
   testStatus(status, 'the request is valid', async (id) => {

@@ -7,6 +7,7 @@ import { listedValues } from '../../../packages/openapi/discriminators.ts'
 import { plain } from '../../../scripts/generate/schemas.ts'
 import { formats } from '../../../infra/validation/formats.ts'
 import { keysOf } from '../../../infra/validation/json-pointer.ts'
+import { quickCompilation } from '../../../infra/validation/replies.ts'
 import { isObject } from '../../../infra/validation/strict-json.ts'
 import { violationsOf, unknownName, type Violation } from './constraint-violations.ts'
 import { sampleOf, typesOf } from './constraint-samples.ts'
@@ -62,6 +63,7 @@ export function createChecks(document: Json) {
       strict: false,
       coerceTypes,
       validateSchema: false,
+      ...quickCompilation,
     })
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
     for (const [name, schema] of Object.entries<Json>(document.components?.schemas ?? {}))
