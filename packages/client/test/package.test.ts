@@ -94,7 +94,7 @@ function compile(names: string[], more: ts.CompilerOptions): string[] {
   })
 }
 
-t.test('correct use compiles in strict mode with checked libraries, and misuse does not', async (t) => {
+t.test('correct use compiles in strict mode, the package is checked, misuse does not compile', async (t) => {
   const readme = await readFile(join(installed, 'README.md'), 'utf8')
   const examples = [...readme.matchAll(/```ts\n([^]*?)```/g)].map(([, example]) => example)
   // The examples after the first one use its client and its project.

@@ -63,6 +63,9 @@ writeFileSync(spec, JSON.stringify({ ...document, paths: some, components: reach
 
 const run = (...args: string[]) => runContractHere('--spec', spec, '--key', key, ...args)
 const operations = ['listProjects', 'createProject', 'getProject'].flatMap((id) => ['--operation', id])
+/** Two runs with the operations of a list and its items. */
+const runTwice = (proxy: string, ...args: string[]) =>
+  run('--url', proxy, '--seed', '7', '--runs', '2', ...operations, ...args)
 
 t.test('no shape of an answer ends the run', async (t) => {
   const texts: Array<[string, string]> = [
@@ -97,17 +100,7 @@ t.test('no shape of an answer ends the run', async (t) => {
       return true
     })
     const junit = join(t.testdir({}), 'report.xml')
-    const { code, out, err } = await run(
-      '--url',
-      proxy,
-      '--seed',
-      '7',
-      '--runs',
-      '2',
-      '--junit',
-      junit,
-      ...operations,
-    )
+    const { code, out, err } = await runTwice(proxy, '--junit', junit)
     t.equal(code, 1, JSON.stringify(broken))
     const report = readFileSync(junit, 'utf8')
     for (const operation of Object.keys(broken)) {
@@ -125,17 +118,7 @@ t.test('a request without a response is a finding, and the other operations are 
     response.destroy()
     return true
   })
-  const { code, out } = await run(
-    '--url',
-    proxy,
-    '--seed',
-    '7',
-    '--runs',
-    '2',
-    ...operations,
-    '--operation',
-    'getProfile',
-  )
+  const { code, out } = await runTwice(proxy, '--operation', 'getProfile')
   t.equal(code, 1)
   t.match(out, /^createProject\n {2}no-response \(\w+\).*\n {4}expected a response\n/m)
   t.match(out, /^· Not checked: access, because POST .+: createProject\.$/m)
@@ -150,7 +133,7 @@ t.test('a server that ends in the middle, and a run that is out of time, exit wi
     return true
   })
   const junit = join(t.testdir({}), 'report.xml')
-  const ended = await run('--url', proxy, '--seed', '7', '--runs', '2', '--junit', junit, ...operations)
+  const ended = await runTwice(proxy, '--junit', junit)
   t.equal(ended.code, 2)
   t.match(ended.out, /^· Not checked: valid, because .+: createProject, listProjects, getProject\.$/m)
   t.match(ended.out, /^No finding, but not everything was checked: /m)

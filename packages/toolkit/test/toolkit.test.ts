@@ -109,7 +109,10 @@ t.test('generate writes a server that compiles and starts, and keeps handlers', 
   const stubs = readFileSync(file, 'utf8').replaceAll('"', "'")
   t.match(stubs, stub)
   writeFileSync(file, stubs.replace(stub, 'return { status: 200, body: { writers: [] } }'))
-  t.match(compiles(), [/\bwriters\b|'authors' is missing/], 'an answer must be declared')
+  // The words depend on the order in which the compiler checks the files.
+  const undeclared =
+    /'writers' does not exist in type|Property 'authors' is missing|writers: never.*'Handler<"listAuthors">'/
+  t.match(compiles(), [undeclared], 'an answer must be declared')
   const own = stubs.replace(stub, 'return { status: 200, body: { authors: [] } }')
   writeFileSync(file, own)
   t.strictSame(compiles(), [])
