@@ -647,7 +647,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "passkeys",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    validators: {"query":"queryNone"},
     body: null,
     errors: [400,401,403,406,413,415,429,500,503],
     replies: {
@@ -695,12 +695,12 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyNewPasskey"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,429,500,503],
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
     ifMatch: null,
     etag: true,
     paged: false,
@@ -1296,7 +1296,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: ["user:write"],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyPasswordChange"},
+    validators: {"query":"queryNone","body":"bodyPasswordChange"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,413,415,429,500,503],
     replies: {
@@ -1320,7 +1320,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyEmailChange"},
+    validators: {"query":"queryNone","body":"bodyEmailChange"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,413,415,429,500,503],
     replies: {
@@ -1345,12 +1345,12 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyMailedToken"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,429,500,503],
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProfile"}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
     ifMatch: null,
     etag: true,
     paged: false,
@@ -1391,7 +1391,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    validators: {"query":"queryNone"},
     body: null,
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
@@ -1438,7 +1438,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: ["user:write"],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTotpConfirmation"},
+    validators: {"query":"queryNone","body":"bodyTotpConfirmation"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
@@ -2660,7 +2660,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "explain",
     scopes: ["user:read"],
     rateLimit: "write",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyExplainRequest"},
+    validators: {"query":"queryNone","body":"bodyExplainRequest"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,413,415,429,500,503],
     replies: {
@@ -3989,7 +3989,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-knowledge",
     scopes: ["ai:read"],
     rateLimit: "ai",
-    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyKnowledgeSearch"},
+    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","body":"bodyKnowledgeSearch"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,413,415,429,500,503],
     replies: {
@@ -4775,12 +4775,13 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTestClockAdvance"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyTestClock","volatile":["now"]}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
+    handlesIdempotency: true,
     ifMatch: null,
     etag: false,
     paged: false,
