@@ -1663,13 +1663,13 @@ export interface Methods {
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   * Returns a new access token and a new refresh token. If the old refresh token is sent again within 20 seconds from the same network, because an answer was lost or two pages refresh at once, the answer has the same new refresh token. Later, or from another network, the token may have been stolen: the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
    */
   refreshSession (input: RefreshSessionInput): Answer<SessionTokens>
   /**
    * Keep a session in a cookie: `POST /v1/auth/sessions/cookie`
    *
-   * For applications in a browser, so that no script can read what signs in. Sets an `HttpOnly` cookie, which the browser then sends instead of an access token; the tokens of the session are no longer valid. Requests with the cookie that may change something are accepted from pages of this server and of `CORS_ORIGINS` only (403, constraint `origin`), and this request, too. The session ends when it is not used for as long as it would last without a refresh. `DELETE /auth/sessions/current` signs out.
+   * For applications in a browser, so that no script can read what signs in. Sets an `HttpOnly` cookie, which the browser then sends instead of an access token; the tokens of the session are no longer valid. Requests with the cookie that may change something are accepted from pages of this server and of `CORS_ORIGINS` only (403, constraint `origin`), and this request, too. The session ends when it is not used for as long as it would last without a refresh. `DELETE /auth/sessions/current` signs out. A refresh token that is sent again within 20 seconds, from the same network, gets the same cookie.
    */
   moveSessionToCookie (input: MoveSessionToCookieInput): Answer<SignInSession>
   /**

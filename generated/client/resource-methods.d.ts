@@ -80,7 +80,7 @@ export interface AuthSessionsResource {
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. The old refresh token works once: if it is sent again, it may have been stolen, and the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   * Returns a new access token and a new refresh token. If the old refresh token is sent again within 20 seconds from the same network, because an answer was lost or two pages refresh at once, the answer has the same new refresh token. Later, or from another network, the token may have been stolen: the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
    *
    * @param body A refresh of a session.
    * @param options The signal, the time limit and more.
