@@ -2756,7 +2756,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathProjectId","query":"queryNone","header":"headerIfMatch","body":"bodyProjectUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","status","owner_id","organization_id","member_count","your_role","version","created_at","updated_at","archived_at","deleted_at"],
+    fixedFields: ["id","status","owner_id","organization_id","member_count","your_role","version","created_by","created_at","updated_at","archived_at","deleted_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProject"}
@@ -3321,7 +3321,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_at","updated_at"],
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -4084,7 +4084,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseIdDocumentId","query":"queryNone","header":"headerIfMatch","body":"bodyDocumentUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_at","updated_at","indexed_at"],
+    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_by","created_at","updated_at","indexed_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
@@ -5059,7 +5059,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathEndpointId","query":"queryNone","header":"headerIfMatch","body":"bodyWebhookEndpointUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","disabled_reason","project_ids","created_at","updated_at"],
+    fixedFields: ["id","disabled_reason","project_ids","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyWebhookEndpoint"}
