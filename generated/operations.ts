@@ -380,7 +380,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "auth",
     validators: {"query":"queryNone","body":"bodySignUpConfirmation"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,406,409,413,415,429,500,503],
+    errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
@@ -402,7 +402,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "auth",
     validators: {"query":"queryNone","body":"bodySignIn"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,406,413,415,429,500,503],
+    errors: [400,401,403,406,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
@@ -424,7 +424,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "refresh",
     validators: {"query":"queryNone","body":"bodySessionRefresh"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,406,413,415,429,500,503],
+    errors: [400,401,403,406,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },
@@ -480,7 +480,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    needsSession: true
+    needsSession: true,
+    limitedSession: true
   },
   signOut: {
     id: "signOut",
@@ -503,7 +504,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    needsSession: true
+    needsSession: true,
+    limitedSession: true
   },
   requestMagicLink: {
     id: "requestMagicLink",
@@ -559,7 +561,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "auth",
     validators: {"query":"queryNone","body":"bodyPasswordReset"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,406,413,415,429,500,503],
+    errors: [400,401,403,406,413,415,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replySessionTokens","volatile":["ip","last_used_at","expires_at"]}
     },

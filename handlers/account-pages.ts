@@ -2,6 +2,7 @@
 // after POST, as those of the sign-in pages do.
 import type { Db, Transaction } from '../infra/database/database.ts'
 import { readReturnPath, returnCookie, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { findBrowserSession } from '../services/auth/sessions/browser-session.ts'
 import { listOwnIdentities, removeOwnIdentity } from '../services/auth/oidc/identities.ts'
 import { renderAccount } from '../services/auth/pages/account.ts'
 import {
@@ -28,8 +29,12 @@ import type { Principal } from '../services/users/authentication.ts'
 export const accountPages = {
   async showAccountPage(request, services) {
     const principal = await findSession(request, services)
-    // Also deletes the cookie of a session that has ended.
-    if (principal === null) return redirectTo('/sign-in', sessionCookie(services.config, null))
+    if (principal === null) {
+      const { config, principals } = services
+      // Also deletes the cookie of a session that has ended.
+      const hasEnded = (await findBrowserSession(principals, config, request.headers)) === null
+      return redirectTo('/sign-in', hasEnded ? sessionCookie(config, null) : undefined)
+    }
     return shown(await accountPage(services, principal))
   },
 

@@ -1,7 +1,7 @@
 // Sign-up, sign-in, the second factor, and the sessions of a user.
 import { tokenDigest } from '../infra/encryption/tokens.ts'
 import { networkOf } from '../services/users/client-network.ts'
-import type { Handlers } from '../services/handler.ts'
+import type { Handlers, Request } from '../services/handler.ts'
 import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
 import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords/hash.ts'
@@ -21,6 +21,7 @@ import {
   lockOwnSession,
   moveToCookie,
   refreshSession,
+  type RefreshRequest,
   type SessionTokens,
 } from '../services/auth/sessions/sessions.ts'
 import { changeAddress, setPassword } from '../services/auth/account-changes.ts'
@@ -40,11 +41,11 @@ export const auth = {
   },
 
   async confirmEmail({ body, ...request }, services) {
-    return created(await confirmSignUp(services, body, deviceOf(request)))
+    return created(await confirmSignUp(services, body, deviceOf(request, body)))
   },
 
   async signIn({ body, ...request }, services) {
-    const device = deviceOf(request)
+    const device = deviceOf(request, body)
     switch (body.method) {
       case 'password':
         return created(await signInWithPassword(services, body, device))
@@ -56,14 +57,14 @@ export const auth = {
   },
 
   async refreshSession({ body, ip, identify }, services) {
-    const device = { ip, identify }
-    return { status: 200, body: await refreshSession(services.db, services, body.refresh_token, device) }
+    const asked = refreshOf(body)
+    return { status: 200, body: await refreshSession(services.db, services, asked, { ip, identify }) }
   },
 
   async moveSessionToCookie({ body, headers, ip, identify }, services) {
     const { db, config } = services
     requireOwnPage(config, headers)
-    const { session, cookie } = await moveToCookie(db, services, body.refresh_token, { ip, identify })
+    const { session, cookie } = await moveToCookie(db, services, refreshOf(body), { ip, identify })
     return { status: 200, body: session, headers: { 'set-cookie': sessionCookie(config, cookie) } }
   },
 
@@ -93,7 +94,7 @@ export const auth = {
   },
 
   async resetPassword({ body, ...request }, services) {
-    return created(await resetPassword(services, body, deviceOf(request)))
+    return created(await resetPassword(services, body, deviceOf(request, body)))
   },
 
   async listSignIns({ principal, query }, { db }) {
@@ -182,6 +183,10 @@ export const auth = {
     })
   },
 } satisfies Handlers<'auth'>
+
+function refreshOf({ refresh_token: token, ...limits }: Request<'refreshSession'>['body']): RefreshRequest {
+  return { token, limits }
+}
 
 function created(body: SessionTokens) {
   return { status: 201 as const, body, headers: { location: `/v1/user/sessions/${body.id}` } }

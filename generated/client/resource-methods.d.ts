@@ -71,7 +71,7 @@ export interface AuthSessionsResource {
   /**
    * Sign in: `POST /v1/auth/sessions`
    *
-   * Creates a session with a password, with the token of a link that was sent by e-mail, with the token that the browser brought back from an identity provider, or with a passkey. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+   * Creates a session with a password, with the token of a link that was sent by e-mail, with the token that the browser brought back from an identity provider, or with a passkey. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects, unless `scopes` and `project_ids` limit it. Returns 403 for a scope that the user does not have. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
    *
    * @param body How to sign in. `method` chooses the other fields.
    * @param options The signal, the time limit and more.
@@ -80,7 +80,7 @@ export interface AuthSessionsResource {
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. If the old refresh token is sent again within 20 seconds from the same network, because an answer was lost or two pages refresh at once, the answer has the same new refresh token. Later, or from another network, the token may have been stolen: the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire.
+   * Returns a new access token and a new refresh token. If the old refresh token is sent again within 20 seconds from the same network, because an answer was lost or two pages refresh at once, the answer has the same new refresh token. Later, or from another network, the token may have been stolen: the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire. `scopes` and `project_ids` limit the session further, from the next request on. Returns 403 if the session does not have them.
    *
    * @param body A refresh of a session.
    * @param options The signal, the time limit and more.

@@ -235,7 +235,8 @@ DELETE FROM user_totp WHERE user_id = $1`,
 export const endSession = optional<{ id: string }, EndSessionRow>(
   'auth/end-session',
   `DELETE FROM sign_ins s WHERE s.id = $1 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
   ['id'],
 )
 export interface EndSessionRow {
@@ -248,6 +249,8 @@ export interface EndSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -258,7 +261,8 @@ export const endSessions = many<{ user_id: string; except: string | null }, EndS
   'auth/end-sessions',
   `DELETE FROM sign_ins s WHERE s.user_id = $1 AND s.id IS DISTINCT FROM $2
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
   ['user_id', 'except'],
 )
 export interface EndSessionsRow {
@@ -271,6 +275,8 @@ export interface EndSessionsRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -283,7 +289,8 @@ export const endSurplusSessions = many<{ user_id: string }, EndSurplusSessionsRo
   SELECT id FROM sign_ins WHERE user_id = $1 ORDER BY last_used_at DESC, id DESC OFFSET 99
 )
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
   ['user_id'],
 )
 export interface EndSurplusSessionsRow {
@@ -296,6 +303,8 @@ export interface EndSurplusSessionsRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -414,7 +423,8 @@ export interface FindPasswordRow {
 export const findRepeatedRefresh = optional<{ id: string; network: string; generation: number; seconds: number }, FindRepeatedRefreshRow>(
   'auth/find-repeated-refresh',
   `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at, s.in_cookie
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids", s.in_cookie
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.network = $2 AND s.expires_at > now() AND u.status = 'active'
   AND s.refreshed_at[cardinality(s.refreshed_at) - (s.generation - $3) + 1]
@@ -431,6 +441,8 @@ export interface FindRepeatedRefreshRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
   in_cookie: boolean
 }
 
@@ -440,7 +452,8 @@ export interface FindRepeatedRefreshRow {
  */
 export const findSession = optional<{ id: string }, FindSessionRow>(
   'auth/find-session',
-  `SELECT s.id, s.user_id, s.in_cookie, s.expires_at, u.status, u.role
+  `SELECT s.id, s.user_id, s.in_cookie, s.expires_at, u.status, u.role, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1`,
   ['id'],
@@ -452,6 +465,8 @@ export interface FindSessionRow {
   expires_at: string
   status: 'active' | 'disabled' | 'deleted'
   role: 'user' | 'admin'
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -605,16 +620,19 @@ VALUES (decode($1, 'hex'), 'oidc', $2, $3, $4, $5,
  * Creates a session.
  * @see prisma/sql/auth/insert-session.sql
  */
-export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; in_cookie: boolean; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
+export const insertSession = one<{ id: string; user_id: string; methods: readonly string[]; ip: string | null; network: string; device: string | null; in_cookie: boolean; scopes: readonly string[] | null; project_ids: readonly string[] | null; created_at: Date | string; idle_seconds: number; max_seconds: number }, InsertSessionRow>(
   'auth/insert-session',
-  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, in_cookie, created_at, updated_at,
-  last_used_at, expires_at)
-VALUES ($1, $2, $3::text[], $4, $5, $6, $7, $8::timestamptz,
-  $8::timestamptz, $8::timestamptz,
-  $8::timestamptz + interval '1 second' * least($9::int, $10::int))
+  `INSERT INTO sign_ins AS s (id, user_id, methods, ip, network, device, in_cookie, scopes, all_scopes,
+  project_ids, all_projects, created_at, updated_at, last_used_at, expires_at)
+VALUES ($1, $2, $3::text[], $4, $5, $6, $7,
+  coalesce($8::text[], '{}'), $8 IS NULL,
+  coalesce($9::text[], '{}'), $9 IS NULL, $10::timestamptz,
+  $10::timestamptz, $10::timestamptz,
+  $10::timestamptz + interval '1 second' * least($11::int, $12::int))
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
-  ['id', 'user_id', 'methods', 'ip', 'network', 'device', 'in_cookie', 'created_at', 'idle_seconds', 'max_seconds'],
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
+  ['id', 'user_id', 'methods', 'ip', 'network', 'device', 'in_cookie', 'scopes', 'project_ids', 'created_at', 'idle_seconds', 'max_seconds'],
 )
 export interface InsertSessionRow {
   id: string
@@ -626,6 +644,8 @@ export interface InsertSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -639,6 +659,36 @@ VALUES (decode($1, 'hex'), $2, $3, $4, $5,
   now() + interval '1 second' * $6)`,
   ['digest', 'purpose', 'email', 'user_id', 'name', 'seconds'],
 )
+
+/**
+ * Limits a session, which must be locked, further. Null changes nothing.
+ * @see prisma/sql/auth/limit-session.sql
+ */
+export const limitSession = one<{ scopes: readonly string[] | null; project_ids: readonly string[] | null; id: string }, LimitSessionRow>(
+  'auth/limit-session',
+  `UPDATE sign_ins s SET
+  scopes = coalesce($1::text[], s.scopes), all_scopes = s.all_scopes AND $1 IS NULL,
+  project_ids = coalesce($2::text[], s.project_ids),
+  all_projects = s.all_projects AND $2 IS NULL
+WHERE s.id = $3
+RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
+  ['scopes', 'project_ids', 'id'],
+)
+export interface LimitSessionRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
+}
 
 /**
  * The identities of a user.
@@ -740,7 +790,8 @@ export interface ListOwnPasskeysRow {
 export const listOwnSessions = many<{ current: string; user_id: string; limit: number }, ListOwnSessionsRow>(
   'auth/list-own-sessions',
   `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at, s.id = $1 AS "current"
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids", s.id = $1 AS "current"
 FROM sign_ins s
 WHERE s.user_id = $2 AND s.expires_at > now()
 ORDER BY s.id DESC
@@ -757,6 +808,8 @@ export interface ListOwnSessionsRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
   current: boolean
 }
 
@@ -803,7 +856,8 @@ export const listSessions = page<{ current: string; user_id: string }, { created
   'auth/list-sessions',
   {
     select: `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at, s.id = $1 AS "current"
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids", s.id = $1 AS "current"
 FROM sign_ins s
 WHERE s.user_id = $2 AND s.expires_at > now()`,
     names: ['current', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
@@ -831,6 +885,8 @@ export interface ListSessionsRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
   current: boolean
 }
 
@@ -881,7 +937,8 @@ export interface LockMailRow {
 export const lockSession = optional<{ id: string }, LockSessionRow>(
   'auth/lock-session',
   `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids" FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()
 FOR NO KEY UPDATE OF s`,
   ['id'],
 )
@@ -895,6 +952,8 @@ export interface LockSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -912,7 +971,8 @@ FROM users u
 WHERE s.id = $5 AND s.generation = $6 AND s.expires_at > now()
   AND u.id = s.user_id AND u.status = 'active'
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
   ['ip', 'network', 'idle_seconds', 'max_seconds', 'id', 'generation'],
 )
 export interface MoveSessionToCookieRow {
@@ -925,6 +985,8 @@ export interface MoveSessionToCookieRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -1010,7 +1072,8 @@ export interface ReadPasskeyRow {
 export const readSession = optional<{ id: string }, ReadSessionRow>(
   'auth/read-session',
   `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids" FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
   ['id'],
 )
 export interface ReadSessionRow {
@@ -1023,6 +1086,8 @@ export interface ReadSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**
@@ -1078,7 +1143,8 @@ FROM users u
 WHERE s.id = $5 AND s.generation = $6 AND s.expires_at > now()
   AND u.id = s.user_id AND u.status = 'active'
 RETURNING s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
-s.last_used_at, s.expires_at`,
+s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
+CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"`,
   ['ip', 'network', 'idle_seconds', 'max_seconds', 'id', 'generation'],
 )
 export interface RefreshSessionRow {
@@ -1091,6 +1157,8 @@ export interface RefreshSessionRow {
   updated_at: string
   last_used_at: string
   expires_at: string
+  scopes: Schemas['SignInSession']['scopes'] | null
+  project_ids: string[] | null
 }
 
 /**

@@ -146,4 +146,6 @@ export interface OperationInfo {
   unlimitedKey?: boolean
   /** API keys get 403: only the session of a user who has signed in may call it. */
   needsSession?: boolean
+  /** Whether a session that is limited may call an operation that needs a session. */
+  limitedSession?: boolean
 }

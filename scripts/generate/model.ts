@@ -86,6 +86,7 @@ export interface Operation {
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey: boolean
   needsSession: boolean
+  limitedSession: boolean
   filesOrigin: boolean
   /** Whether query parameters that the spec does not declare are ignored. */
   openQuery: boolean
@@ -151,6 +152,7 @@ export function operationsOf(document: Json): Operation[] {
         static: operation['x-static'] === true,
         unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
         needsSession: operation['x-needs-session'] === true,
+        limitedSession: operation['x-limited-session'] === true,
         filesOrigin: operation['x-files-origin'] === true,
         openQuery: operation['x-open-query'] === true,
         readReplica: operation['x-read-replica'] === true,

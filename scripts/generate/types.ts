@@ -238,6 +238,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
     needsSession: o.needsSession ? true : undefined,
+    limitedSession: o.limitedSession ? true : undefined,
   }
 }
 

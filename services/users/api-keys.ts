@@ -178,7 +178,7 @@ export async function findOwnApiKey(db: Db, id: string, { userId, credentialId, 
   if (projectIds === null || id === credentialId) return row
   if ((await sql.isInKeyFamily(db, { id, family_of: credentialId })) === undefined)
     throw forbidden(
-      'This API key is limited to some projects, so it reaches only itself and the keys made with it.',
+      'The caller is limited to some projects, so it reaches only itself and the keys made with it.',
       'project_ids',
     )
   return row
@@ -306,8 +306,8 @@ export async function replaceApiKey(
 }
 
 /**
- * Throws 403 when a key would have scopes or projects that the calling key does not have, would be usable
- * from more addresses, or would outlive the calling key.
+ * Throws 403 when a key or session would have scopes or projects that the caller does not have, would be
+ * usable from more addresses, or would outlive the calling key.
  */
 export function requireGrantable(
   principal: Principal,
@@ -320,7 +320,7 @@ export function requireGrantable(
 ): void {
   const missing = scopes.find((scope) => !principal.scopes.has(scope))
   if (missing !== undefined)
-    throw forbidden(`This API key does not have the scope ${missing}, so it cannot grant it.`, 'scope')
+    throw forbidden(`The scope ${missing} cannot be granted: the caller does not have it.`, 'scope')
   const { networks } = principal
   if (networks !== null && (allowedAddresses === null || !networks.includes(new Networks(allowedAddresses))))
     throw forbidden(
@@ -337,7 +337,7 @@ export function requireGrantable(
   if (own === null) return
   if (projectIds === null || projectIds.some((id) => !own.has(id))) {
     throw forbidden(
-      'This API key is limited to some projects; project_ids must name only those projects.',
+      'The caller is limited to some projects; project_ids must name only those projects.',
       'project_ids',
     )
   }

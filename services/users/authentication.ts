@@ -12,7 +12,7 @@ import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
-import { defaultScopes } from './scopes.ts'
+import { defaultScopes, type Scope } from './scopes.ts'
 import { Networks } from './networks.ts'
 
 /** The API key or the session that made a request, and its owner. */
@@ -27,10 +27,12 @@ export interface Principal {
   credentialId: string
   /** Null for a session. */
   keyName: string | null
-  /** The scopes that the key has now. `admin` is left out when the owner is no longer an admin. */
+  /** The scopes that the key or session has now. `admin` is left out when the owner is no longer an admin. */
   scopes: ReadonlySet<string>
-  /** The projects that the key is limited to; null for all projects of its owner. */
+  /** The projects that the key or session is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
+  /** Whether it is a session without some of the rights of its user. */
+  isLimitedSession: boolean
   /** The networks that the key can be used from; null for all. */
   networks: Networks | null
   /** Null for a key that does not expire, and for a session: its keys may outlive it. */
@@ -58,24 +60,35 @@ export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAcco
     throw forbidden('A service account cannot do this: it is for people.', 'service_account')
 }
 
-type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession'>
+type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession' | 'limitedSession'>
 
 /** The checks of a key that do not depend on the parameters of the request. Each returns its 403, or null. */
 export const refusals = {
   scope({ scopes }, operation) {
     const missing = operation.scopes?.find((scope) => !scopes.has(scope))
     if (missing === undefined) return null
-    return forbidden(`This operation requires an API key with the scope ${missing}.`, 'scope')
+    return forbidden(`This operation requires the scope ${missing}.`, 'scope')
   },
-  session({ type }, { needsSession }) {
-    if (needsSession !== true || type === 'session') return null
-    return forbidden('This operation requires a session: sign in. An API key is not enough.', 'session')
+  session(principal, { needsSession, limitedSession }) {
+    if (needsSession !== true) return null
+    if (principal.type !== 'session')
+      return forbidden('This operation requires a session: sign in. An API key is not enough.', 'session')
+    return principal.isLimitedSession && limitedSession !== true ? limitedSessionRefusal() : null
   },
   project_ids({ projectIds }, { unlimitedKey }) {
     if (unlimitedKey !== true || projectIds === null) return null
-    return forbidden('This operation requires an API key that is not limited to projects.', 'project_ids')
+    return forbidden(
+      'This operation requires an API key or a session that is not limited to projects.',
+      'project_ids',
+    )
   },
 } satisfies Record<string, (principal: Principal, operation: Restrictions) => ApiError | null>
+
+/** A password, a passkey or a new address gives all rights of the user, which a limited session lacks. */
+function limitedSessionRefusal(): ApiError {
+  const message = 'This operation requires a session that is not limited to scopes or projects: sign in.'
+  return forbidden(message, 'session')
+}
 
 /** The first of the `refusals`; null if there is none. */
 export function refusalOf(principal: Principal, operation: Restrictions): ApiError | null {
@@ -240,7 +253,7 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     const expiresAt = Date.parse(row.expires_at)
     if (expiresAt <= Date.now()) throw unauthorized('expired', 'The session has expired: sign in again.')
     if (row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
-    const principal = principalOfUser(row.user_id, row.role, row.id)
+    const principal = principalOfUser(row.user_id, row.role, row)
     return { principal, inCookie: row.in_cookie, expiresAt }
   }
 
@@ -278,6 +291,7 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
     keyName: row.name,
     scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
     projectIds: row.all_projects ? null : new Set(row.project_ids),
+    isLimitedSession: false,
     networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
     expiresAt: row.expires_at === null ? null : new Date(expiresAt),
   }
@@ -289,8 +303,24 @@ export async function readPrincipalOfKey(db: Db, id: string): Promise<Principal 
   return row === undefined ? null : principalOfKey(row)
 }
 
-/** A user who has signed in, as the owner of a session. `credentialId`: its id, or empty. */
-export function principalOfUser(userId: string, role: 'user' | 'admin', credentialId = ''): Principal {
+/** The limits of a session: null for all scopes, and for all projects, of its user. */
+export interface SessionLimits {
+  scopes: readonly Scope[] | null
+  project_ids: readonly string[] | null
+}
+
+/** A user who has signed in, as the owner of a session; by default of one without limits and without an id. */
+export function principalOfUser(
+  userId: string,
+  role: 'user' | 'admin',
+  {
+    id: credentialId = '',
+    scopes: asked = null,
+    project_ids: projectIds = null,
+  }: Partial<SessionOfUser> = {},
+): Principal {
+  const all = defaultScopes(role)
+  const scopes = asked === null ? all : all.filter((scope) => asked.includes(scope))
   return {
     type: 'session',
     userId,
@@ -298,12 +328,15 @@ export function principalOfUser(userId: string, role: 'user' | 'admin', credenti
     serviceAccountId: null,
     credentialId,
     keyName: null,
-    scopes: new Set(defaultScopes(role)),
-    projectIds: null,
+    scopes: new Set(scopes),
+    projectIds: projectIds && new Set(projectIds),
+    isLimitedSession: projectIds !== null || scopes.length < all.length,
     networks: null,
     expiresAt: null,
   }
 }
+
+type SessionOfUser = SessionLimits & { id: string }
 
 type Loaded = Pick<Cached, 'principal' | 'inCookie'>
 

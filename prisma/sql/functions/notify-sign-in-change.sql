@@ -1,4 +1,4 @@
--- Notifies all servers that a session has ended, or was moved into a cookie (`NOTIFY key_change`).
+-- Notifies all servers that a session has ended, was moved into a cookie or was limited (`NOTIFY key_change`).
 CREATE OR REPLACE FUNCTION notify_sign_in_change()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -11,5 +11,6 @@ END $function$;
 CREATE OR REPLACE TRIGGER sign_ins_notify_change AFTER DELETE ON sign_ins
   FOR EACH ROW EXECUTE FUNCTION notify_sign_in_change();
 
-CREATE OR REPLACE TRIGGER sign_ins_notify_cookie AFTER UPDATE OF in_cookie ON sign_ins
+CREATE OR REPLACE TRIGGER sign_ins_notify_cookie
+  AFTER UPDATE OF in_cookie, scopes, all_scopes, project_ids, all_projects ON sign_ins
   FOR EACH ROW EXECUTE FUNCTION notify_sign_in_change();

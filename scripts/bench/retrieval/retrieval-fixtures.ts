@@ -25,6 +25,7 @@ export async function addUser(db: Db): Promise<Principal> {
     keyName: 'Key',
     scopes: new Set(['ai:read']),
     projectIds: null,
+    isLimitedSession: false,
     networks: null,
     expiresAt: null,
   }

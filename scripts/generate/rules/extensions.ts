@@ -55,6 +55,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-organization-access': (value) =>
       typeof value?.role === 'string' ? null : 'an object with the `role`',
     'x-needs-session': yes,
+    'x-limited-session': yes,
     'x-secret-answer': yes,
     'x-static': yes,
     'x-read-replica': yes,

@@ -33,13 +33,17 @@ export function isOwnPage({ headers: sent }: PageRequest, { config }: Pick<PageS
   }
 }
 
-/** The session of the browser, which the audit log then names; null without one. */
+/**
+ * The session of the browser, which the audit log then names; null without one, and for a limited one: the
+ * pages do what only a session with all rights of its user may do.
+ */
 export async function findSession(
   { headers: sent, identify }: PageRequest,
   { config, principals }: Pick<PageServices, 'config' | 'principals'>,
 ): Promise<Principal | null> {
   const principal = await findBrowserSession(principals, config, sent)
-  if (principal !== null) identify(principal.userId, principal.credentialId)
+  if (principal === null || principal.isLimitedSession) return null
+  identify(principal.userId, principal.credentialId)
   return principal
 }
 
@@ -64,7 +68,7 @@ export function noteRefusal({ noteError }: Pick<PageRequest, 'noteError'>, error
 
 /** The answer to a form that was sent without a session. */
 export function signInFirst({ noteError }: PageRequest, cookie?: string) {
-  noteError(unauthorized('missing', 'The browser has no session: sign in.'))
+  noteError(unauthorized('missing', 'The browser has no session without limits: sign in.'))
   return redirectTo('/sign-in', cookie)
 }
 

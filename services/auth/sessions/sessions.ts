@@ -11,8 +11,15 @@ import { forbidden, notFound, unauthorized } from '../../../infra/errors.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { alertUser, type MailServices } from '../../mail/mails.ts'
-import type { Principal, Principals } from '../../users/authentication.ts'
+import { requireGrantable } from '../../users/api-keys.ts'
+import {
+  principalOfUser,
+  type Principal,
+  type Principals,
+  type SessionLimits,
+} from '../../users/authentication.ts'
 import { networkOf } from '../../users/client-network.ts'
+import type { Scope } from '../../users/scopes.ts'
 import {
   newAccessToken,
   newCookieToken,
@@ -30,17 +37,24 @@ export interface Device {
   userAgent: string | null
   /** Whether the browser keeps the session in a cookie. */
   inCookie?: boolean
+  limits?: AskedLimits
   /** Names the account, once it is known, and its session to the audit log. */
   identify?: (userId: string, sessionId?: string) => void
 }
 
-export function deviceOf({
-  ip,
-  headers,
-  identify,
-}: { headers: object } & Pick<Device, 'ip' | 'identify'>): Device {
+/** @param limits the fields of a request that limit the session */
+export function deviceOf(
+  { ip, headers, identify }: { headers: object } & Pick<Device, 'ip' | 'identify'>,
+  { scopes, project_ids }: AskedLimits = {},
+): Device {
   const userAgent = (headers as Record<string, string | undefined>)['user-agent'] ?? null
-  return { ip, userAgent, identify }
+  return { ip, userAgent, identify, limits: { scopes, project_ids } }
+}
+
+/** The limits that a request asks for. */
+export interface AskedLimits {
+  scopes?: Scope[]
+  project_ids?: string[]
 }
 
 interface SessionServices extends MailServices {
@@ -52,7 +66,10 @@ interface SessionServices extends MailServices {
 const maxDeviceLength = 200
 const day = 86_400
 
-/** Creates a session in the transaction `tx`. A user has at most 100: the least used ones end. */
+/**
+ * Creates a session in the transaction `tx`. A user has at most 100: the least used ones end.
+ * @throws 403 for a scope that the user does not have.
+ */
 export async function createSession(
   tx: Transaction,
   { config, cipher, events }: SessionServices,
@@ -62,9 +79,11 @@ export async function createSession(
     ip,
     userAgent,
     inCookie = false,
+    limits = {},
     identify,
   }: Device & { userId: string; methods: Method[] },
 ): Promise<SessionTokens> {
+  await requireWithin(tx, { user_id: userId }, limits)
   for (const ended of await sql.endSurplusSessions(tx, { user_id: userId }))
     await events.emit(tx, 'sign_in.ended', { ...ended, current: false }, { userId })
   const id = newId('ses')
@@ -77,12 +96,20 @@ export async function createSession(
     network: networkOf(ip),
     device: userAgent?.slice(0, maxDeviceLength) ?? null,
     in_cookie: inCookie,
+    scopes: limits.scopes ?? null,
+    project_ids: limits.project_ids ?? null,
     created_at: timeOf(id).toISOString(),
     idle_seconds: config.sessionIdleDays * day,
     max_seconds: config.sessionMaxDays * day,
   })
   await events.emit(tx, 'sign_in.created', { ...row, current: false }, { userId })
   return tokensOf({ config, cipher }, { ...row, current: true }, 0)
+}
+
+export interface RefreshRequest {
+  token: string
+  /** Limits the session further. */
+  limits: AskedLimits
 }
 
 /**
@@ -94,15 +121,15 @@ const repeatSeconds = 20
 /**
  * Uses a refresh token. One that was used before `repeatSeconds` ends the session: of its two users, one is
  * not the owner.
- * @throws 401
+ * @throws 401; 403 for limits that would give the session more rights. The token is then not used.
  */
 export async function refreshSession(
   db: Db,
   services: SessionServices,
-  token: string,
+  { token, limits }: RefreshRequest,
   device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<SessionTokens> {
-  const use = { token, device, use: sql.refreshSession, inCookie: false }
+  const use = { token, device, limits, use: sql.refreshSession, inCookie: false }
   const { row, generation } = await useRefreshToken(db, services, use)
   return tokensOf(services, row, generation + 1)
 }
@@ -114,17 +141,16 @@ export async function refreshSession(
 export async function moveToCookie(
   db: Db,
   services: SessionServices,
-  token: string,
+  { token, limits }: RefreshRequest,
   device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<{ session: Session; cookie: string }> {
-  const use = { token, device, use: sql.moveSessionToCookie, inCookie: true }
+  const use = { token, device, limits, use: sql.moveSessionToCookie, inCookie: true }
   const { row } = await useRefreshToken(db, services, use)
   await services.principals.waitForInvalidation(row.id)
   return { session: row, cookie: newCookieToken(services.cipher, row.id) }
 }
 
-interface TokenUse {
-  token: string
+interface TokenUse extends RefreshRequest {
   device: Pick<Device, 'ip' | 'identify'>
   use: typeof sql.refreshSession
   /** Whether the session is in a cookie afterwards. */
@@ -134,33 +160,24 @@ interface TokenUse {
 async function useRefreshToken(
   db: Db,
   services: SessionServices,
-  { token, device: { ip, identify }, use, inCookie }: TokenUse,
+  { token, ...request }: TokenUse,
 ): Promise<{ row: Session; generation: number }> {
-  const { config, cipher } = services
-  const claims = readRefreshToken(cipher, token)
+  const claims = readRefreshToken(services.cipher, token)
   if (claims === null) throw unauthorized('unknown', 'Unknown refresh token.')
   const { sessionId: id, generation } = claims
-  const lifetimes = {
-    idle_seconds: config.sessionIdleDays * day,
-    max_seconds: config.sessionMaxDays * day,
-  }
-  const network = networkOf(ip)
-  const row = await use(db, { id, generation, ip, network, ...lifetimes })
-  if (row !== undefined) {
-    identify?.(row.user_id, id)
-    return { row: { ...row, current: true }, generation }
-  }
-  const repeated = await sql.findRepeatedRefresh(db, { id, generation, network, seconds: repeatSeconds })
-  if (repeated !== undefined) {
-    const { in_cookie: isInCookie, ...session } = repeated
-    identify?.(session.user_id, id)
-    if (isInCookie !== inCookie)
-      throw unauthorized('revoked', 'This refresh token was used for another answer.')
-    return { row: { ...session, current: true }, generation }
-  }
+  const { limits } = request
+  const isLimiting = limits.scopes !== undefined || limits.project_ids !== undefined
+  const row = isLimiting
+    ? await db.transaction(async (tx) => {
+        await sql.lockSession(tx, { id })
+        const found = await useGeneration(tx, services, claims, request)
+        return found && (await limitSession(tx, services, found, limits))
+      })
+    : await useGeneration(db, services, claims, request)
+  if (row !== null) return { row: { ...row, current: true }, generation }
   const session = await sql.findSession(db, { id })
   if (session === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
-  identify?.(session.user_id, id)
+  request.device.identify?.(session.user_id, id)
   if (session.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
   if (Date.parse(session.expires_at) <= Date.now())
     throw unauthorized('expired', 'The session has expired: sign in again.')
@@ -169,6 +186,64 @@ async function useRefreshToken(
     if (ended !== null) await alertUser(tx, services, 'refresh_token_reused', ended.user_id)
   })
   throw unauthorized('reused')
+}
+
+/**
+ * Uses the refresh token with a number, or repeats its use.
+ * @returns the session; null for a token that ends it, or if it or its user has ended.
+ */
+async function useGeneration(
+  db: Db,
+  { config }: SessionServices,
+  { sessionId: id, generation }: { sessionId: string; generation: number },
+  { device: { ip, identify }, use, inCookie }: Omit<TokenUse, 'token'>,
+): Promise<sql.RefreshSessionRow | null> {
+  const network = networkOf(ip)
+  const lifetimes = {
+    idle_seconds: config.sessionIdleDays * day,
+    max_seconds: config.sessionMaxDays * day,
+  }
+  const row = await use(db, { id, generation, ip, network, ...lifetimes })
+  if (row !== undefined) {
+    identify?.(row.user_id, id)
+    return row
+  }
+  const repeated = await sql.findRepeatedRefresh(db, { id, generation, network, seconds: repeatSeconds })
+  if (repeated === undefined) return null
+  const { in_cookie: isInCookie, ...session } = repeated
+  identify?.(session.user_id, id)
+  if (isInCookie !== inCookie)
+    throw unauthorized('revoked', 'The refresh token was used for another answer: sign in again.')
+  return session
+}
+
+/** Limits a locked session further, from the next request on. @throws 403 */
+async function limitSession(
+  tx: Transaction,
+  { principals }: Pick<SessionServices, 'principals'>,
+  session: sql.RefreshSessionRow,
+  limits: AskedLimits,
+): Promise<sql.LimitSessionRow> {
+  const { id } = session
+  await requireWithin(tx, session, limits)
+  tx.afterCommit(() => principals.waitForInvalidation(id))
+  const { scopes = null, project_ids = null } = limits
+  return await sql.limitSession(tx, { id, scopes, project_ids })
+}
+
+/** Throws 403 for a scope that a user, or a session of the user, does not have, or for another project. */
+async function requireWithin(
+  tx: Transaction,
+  { user_id: id, scopes = null, project_ids = null }: { user_id: string } & Partial<SessionLimits>,
+  asked: AskedLimits,
+): Promise<void> {
+  if (asked.scopes === undefined && asked.project_ids === undefined) return
+  const { role } = await tx.prisma.user.findUniqueOrThrow({ where: { id }, select: { role: true } })
+  requireGrantable(principalOfUser(id, role, { scopes, project_ids }), {
+    scopes: asked.scopes ?? [],
+    projectIds: asked.project_ids ?? (project_ids && [...project_ids]),
+    expiresAt: null,
+  })
 }
 
 /**

@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net'
 import type { OperationId } from '../../../generated/operations.ts'
 import { Secret, TOTP } from 'otpauth'
 import { confirmTotp, startTotp, type RecoveryCodes } from '../../../services/auth/totp.ts'
-import { createSession, type SessionTokens } from '../../../services/auth/sessions/sessions.ts'
+import {
+  createSession,
+  type AskedLimits,
+  type SessionTokens,
+} from '../../../services/auth/sessions/sessions.ts'
 import { hashCode, hashPassword } from '../../../services/auth/passwords/hash.ts'
 import { newCookieToken, newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 import * as sql from '../../../generated/sql/auth.ts'
@@ -31,8 +35,12 @@ export async function setPassword({ services }: TestServer, userId: string): Pro
   await sql.storePassword(services.database, { user_id: userId, hash: await passwordHash })
 }
 
-export async function createSignIn({ services }: TestServer, userId: string): Promise<SessionTokens> {
-  const device = { ip: '127.0.0.1', userAgent: 'test' }
+export async function createSignIn(
+  { services }: TestServer,
+  userId: string,
+  limits: AskedLimits = {},
+): Promise<SessionTokens> {
+  const device = { ip: '127.0.0.1', userAgent: 'test', limits }
   return await services.database.transaction((tx) =>
     createSession(tx, services, { userId, methods: ['password'], ...device }),
   )
@@ -336,6 +344,12 @@ export const authFixtures = {
     }),
     byStatus: {
       401: unknown(),
+      403: async ({ server }) => ({
+        body: {
+          token: await createOneTimeToken(server, 'sign_up', { email: newEmail() }),
+          scopes: ['admin'],
+        },
+      }),
       409: async ({ server, caller }) => ({
         body: { token: await createOneTimeToken(server, 'sign_up', { email: caller.email }) },
       }),
@@ -346,7 +360,14 @@ export const authFixtures = {
       await setPassword(server, caller.id)
       return { body: { method: 'password', email: caller.email, password } }
     },
-    byStatus: { 401: unknown({ method: 'link' }) },
+    byStatus: {
+      401: unknown({ method: 'link' }),
+      403: async ({ server }) => {
+        const { email } = await server.person()
+        const token = await createOneTimeToken(server, 'link', { email })
+        return { body: { method: 'link', token, scopes: ['admin'] } }
+      },
+    },
   },
   refreshSession: {
     build: async ({ server }) => ({
@@ -354,6 +375,10 @@ export const authFixtures = {
     }),
     byStatus: {
       401: () => ({ body: { refresh_token: unknownRefreshToken } }),
+      403: async ({ server }) => {
+        const { refresh_token } = await createSignIn(server, await createUser(server))
+        return { body: { refresh_token, scopes: ['admin'] } }
+      },
     },
   },
   moveSessionToCookie: {
@@ -440,7 +465,14 @@ export const authFixtures = {
     build: async ({ server, caller }) => ({
       body: { token: await createOneTimeToken(server, 'password_reset', { email: caller.email }), password },
     }),
-    byStatus: { 401: unknown({ password }) },
+    byStatus: {
+      401: unknown({ password }),
+      403: async ({ server }) => {
+        const { email } = await server.person()
+        const token = await createOneTimeToken(server, 'password_reset', { email })
+        return { body: { token, password, scopes: ['admin'] } }
+      },
+    },
   },
   changePassword: {
     build: withPassword(() => ({ password, current_password: password })),
