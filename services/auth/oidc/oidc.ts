@@ -153,23 +153,15 @@ function createProvider(settings: OidcProvider, onError: (error: Error) => void)
       const claims = tokens.claims()!
       const problem = problemOf(claims)
       if (problem !== null) throw refused(new Error(problem))
-      const known = claims.email === undefined ? await userInfo(openId, configuration, tokens) : claims
-      return claimsOf({ ...claims, ...known }, verifiedEmails)
+      const hasUserInfo = configuration.serverMetadata().userinfo_endpoint !== undefined
+      if (isComplete(claims, verifiedEmails) || !hasUserInfo) return claimsOf(claims, {}, verifiedEmails)
+      try {
+        const more = await openId.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+        return claimsOf(claims, more, verifiedEmails)
+      } catch (error) {
+        throw isUnreachable(openId, error) ? failed(error) : refused(error)
+      }
     },
-  }
-
-  /** Some providers put the address in this answer only. */
-  async function userInfo(
-    openId: typeof OpenId,
-    configuration: OpenId.Configuration,
-    tokens: Tokens,
-  ): Promise<object> {
-    if (configuration.serverMetadata().userinfo_endpoint === undefined) return {}
-    try {
-      return await openId.fetchUserInfo(configuration, tokens.access_token, tokens.claims()!.sub)
-    } catch (error) {
-      throw failed(error)
-    }
   }
 }
 
@@ -197,20 +189,39 @@ function isUnreachable(openId: typeof OpenId, error: unknown): boolean {
   return !(error instanceof openId.ClientError) || error.code === 'OAUTH_TIMEOUT'
 }
 
-function claimsOf(claims: Record<string, unknown>, verifiedEmails: boolean): Claims {
-  const { sub, email, email_verified: verified, name } = claims
-  // Checked before the case is changed, which turns letters of other alphabets into English ones.
-  const address = typeof email === 'string' && isEmail(email) ? email.toLowerCase() : null
+type Facts = Record<string, unknown>
+
+/** Whether an ID token says which address the person has, and whether it is verified. */
+function isComplete({ email, email_verified: verified }: Facts, verifiedEmails: boolean): boolean {
+  return addressOf(email) !== null && (verifiedEmails || (verified ?? null) !== null)
+}
+
+/**
+ * The claims of an ID token, completed with those of the userinfo endpoint: providers may put the claims of a
+ * scope in either (OpenID Connect Core 1.0, section 5.4). What an answer says about an address counts for the
+ * address in the same answer only.
+ */
+function claimsOf(token: Facts, userInfo: Facts, verifiedEmails: boolean): Claims {
+  const [own, other] = [addressOf(token.email), addressOf(userInfo.email)]
+  const email = own ?? other
+  const answers = [token, userInfo].filter((facts) => addressOf(facts.email) === email)
+  const verified = answers.map((facts) => facts.email_verified ?? null).find((value) => value !== null)
   return {
-    subject: String(sub),
-    email: address,
+    subject: String(token.sub),
+    email,
     // Some providers send the text "true".
-    isEmailVerified: address !== null && (verifiedEmails || verified === true || verified === 'true'),
-    name: typeof name === 'string' ? nameOf(name) : null,
+    isEmailVerified: email !== null && (verifiedEmails || verified === true || verified === 'true'),
+    name: nameOf(token.name) ?? nameOf(userInfo.name),
   }
 }
 
-function nameOf(text: string): string | null {
+/** Checked before the case is changed, which turns letters of other alphabets into English ones. */
+function addressOf(email: unknown): string | null {
+  return typeof email === 'string' && isEmail(email) ? email.toLowerCase() : null
+}
+
+function nameOf(text: unknown): string | null {
+  if (typeof text !== 'string') return null
   const name = text
     .replace(/\p{Cc}/gu, '')
     .trim()

@@ -1,4 +1,4 @@
-// An identity provider that answers wrongly: tests say how.
+// An identity provider whose answers tests choose, also wrong ones.
 import { createServer } from 'node:http'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT, type JWTPayload } from 'jose'
 import type { Test } from 'tap'
@@ -15,6 +15,8 @@ export interface Lies {
   issuer?: string
   /** Answers the request for tokens with this status. */
   status?: number
+  /** The answer of the userinfo endpoint: its claims, or a status without any. */
+  userInfo?: JWTPayload | number
 }
 
 export interface HostileProvider {
@@ -24,11 +26,13 @@ export interface HostileProvider {
   nonce: string
   /** The bodies of the requests for tokens. */
   tokenRequests: URLSearchParams[]
+  /** The access tokens that the userinfo endpoint got. */
+  userInfoRequests: (string | undefined)[]
 }
 
 export async function startHostileProvider(
   t: Pick<Test, 'teardown'>,
-  { name = 'hostile' } = {},
+  { name = 'hostile', hasUserInfo = false } = {},
 ): Promise<HostileProvider> {
   const keys = await generateKeyPair('RS256')
   const otherKeys = await generateKeyPair('RS256')
@@ -37,12 +41,18 @@ export async function startHostileProvider(
     const answer = (body: object): void =>
       void response.setHeader('content-type', 'application/json').end(JSON.stringify(body))
     if (request.url === '/jwks') return answer({ keys: [jwk] })
+    if (request.url === '/userinfo') {
+      const { userInfo } = state.lies
+      state.userInfoRequests.push(request.headers.authorization)
+      return typeof userInfo === 'number' ? void response.writeHead(userInfo).end() : answer(userInfo!)
+    }
     if (request.url !== '/token')
       return answer({
         issuer: state.lies.issuer ?? issuer,
         authorization_endpoint: `${issuer}/authorize`,
         token_endpoint: `${issuer}/token`,
         jwks_uri: `${issuer}/jwks`,
+        ...(hasUserInfo && { userinfo_endpoint: `${issuer}/userinfo` }),
         authorization_response_iss_parameter_supported: true,
         id_token_signing_alg_values_supported: ['RS256'],
       })
@@ -63,6 +73,6 @@ export async function startHostileProvider(
   const port = await listen(t, server)
   const issuer = `http://127.0.0.1:${port}`
   const setting = { name, issuer, client_id: 'platform', client_secret: 'secret' }
-  const state: HostileProvider = { setting, lies: {}, nonce: '', tokenRequests: [] }
+  const state: HostileProvider = { setting, lies: {}, nonce: '', tokenRequests: [], userInfoRequests: [] }
   return state
 }
