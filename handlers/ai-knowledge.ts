@@ -13,12 +13,12 @@ import {
   updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
 import { toPassage } from '../services/ai/search/search.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
-  async listKnowledgeBases({ operation, principal, query }, { db }) {
-    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listKnowledgeBases(db, workspaceId, query) }
+  async listKnowledgeBases(request, { db }) {
+    const workspaces = await openWorkspaces(db, request)
+    return { status: 200, body: await listKnowledgeBases(db, workspaces, request.query) }
   },
 
   async createKnowledgeBase({ operation, principal, body }, { db, events }) {

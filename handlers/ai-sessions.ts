@@ -12,18 +12,11 @@ import {
 } from '../services/ai/chat/sessions.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { requireModel } from '../services/ai/providers/providers.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 
 export const aiSessions = {
-  async listSessions({ operation, principal, query }, { db }) {
-    return {
-      status: 200,
-      body: await listSessions(
-        db,
-        await openWorkspace(db, { operation, principal }, query.project_id),
-        query,
-      ),
-    }
+  async listSessions(request, { db }) {
+    return { status: 200, body: await listSessions(db, await openWorkspaces(db, request), request.query) }
   },
 
   async createSession({ operation, principal, body }, { db, events, providers }) {

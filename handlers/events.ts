@@ -3,6 +3,7 @@ import type { Handlers } from '../services/handler.ts'
 import {
   findEvent,
   numberEvents,
+  placesOf,
   readEvents,
   readEventsBackward,
   requireReadableProject,
@@ -11,15 +12,23 @@ import { typesOfAll } from '../services/events/selectors.ts'
 
 export const events = {
   async listEvents(
-    { principal, query: { cursor = 'start', order, limit, type, project_id: projectId } },
+    {
+      principal,
+      query: { cursor = 'start', order, limit, type, project_id, organization_id: organizationId },
+    },
     { db, lists, eventCursors },
   ) {
+    const projectId = oneProject(project_id)
     const filter = { types: typesOfAll(type), projectId }
     const cursors = await eventCursors()
     const position = cursors.decode(cursor)
     const read = order === 'asc' ? readEvents : readEventsBackward
     await requireReadableProject(db, principal, filter)
-    const { entries, hasMore, next } = await read(lists, principal, position, limit, filter)
+    const selected =
+      organizationId === undefined
+        ? filter
+        : { types: filter.types, placeIds: await placesOf(db, principal, organizationId, projectId) }
+    const { entries, hasMore, next } = await read(lists, principal, position, limit, selected)
     const data = entries.map(({ event }) => event)
     return { status: 200, body: { data, has_more: hasMore, next_cursor: cursors.encode(next) } }
   },
@@ -29,10 +38,10 @@ export const events = {
   },
 
   async streamEvents(
-    { principal, query: { cursor, type, project_id: projectId }, headers: { 'last-event-id': lastId } },
+    { principal, query: { cursor, type, project_id }, headers: { 'last-event-id': lastId } },
     { db, eventCursors, eventStreams },
   ) {
-    const filter = { types: typesOfAll(type), projectId }
+    const filter = { types: typesOfAll(type), projectId: oneProject(project_id) }
     const cursors = await eventCursors()
     const asked = lastId ?? cursor
     const source = lastId === undefined ? 'query' : 'header'
@@ -45,3 +54,8 @@ export const events = {
     return { status: 200, body: eventStreams.open(principal, filter, from ?? (await numberEvents(db))) }
   },
 } satisfies Handlers<'events'>
+
+/** Without a project, and with `*`, the log has all that the caller can read. */
+function oneProject(projectId: string | undefined): string | undefined {
+  return projectId === '*' ? undefined : projectId
+}

@@ -4,7 +4,7 @@ import type { Handlers } from '../services/handler.ts'
 import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import {
@@ -19,9 +19,8 @@ import {
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
 
 export const storage = {
-  async listFiles({ operation, principal, query }, { db, lists }) {
-    const workspaceId = await openWorkspace(db, { operation, principal }, query.project_id)
-    return { status: 200, body: await listFiles(lists, workspaceId, query) }
+  async listFiles(request, { db, lists }) {
+    return { status: 200, body: await listFiles(lists, await openWorkspaces(db, request), request.query) }
   },
 
   async uploadFile(request, services) {

@@ -2366,7 +2366,7 @@ export interface Methods {
   /**
    * List files: `GET /v1/storage/files`
    *
-   * Returns the files of a project, or your own files outside any project if `project_id` is omitted.
+   * Returns the files of a project, or your own files outside any project if `project_id` is omitted. With `project_id=*`, all files that you can read.
    */
   listFiles: OptionalListMethod<ListFilesInput, StoredFileList, StoredFile>
   /**
@@ -2530,7 +2530,7 @@ export interface Methods {
   /**
    * List sessions: `GET /v1/ai/sessions`
    *
-   * Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted.
+   * Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted. With `project_id=*`, all sessions that you can read.
    */
   listSessions: OptionalListMethod<ListSessionsInput, SessionList, Session>
   /**
@@ -2596,7 +2596,7 @@ export interface Methods {
   /**
    * List knowledge bases: `GET /v1/ai/knowledge`
    *
-   * Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted.
+   * Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted. With `project_id=*`, all that you can read.
    */
   listKnowledgeBases: OptionalListMethod<ListKnowledgeBasesInput, KnowledgeBaseList, KnowledgeBase>
   /**

@@ -1132,7 +1132,7 @@ export interface StorageFilesResource {
   /**
    * List files: `GET /v1/storage/files`
    *
-   * Returns the files of a project, or your own files outside any project if `project_id` is omitted.
+   * Returns the files of a project, or your own files outside any project if `project_id` is omitted. With `project_id=*`, all files that you can read.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1416,7 +1416,7 @@ export interface AiSessionsResource {
   /**
    * List sessions: `GET /v1/ai/sessions`
    *
-   * Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted.
+   * Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted. With `project_id=*`, all sessions that you can read.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1532,7 +1532,7 @@ export interface AiKnowledgeResource {
   /**
    * List knowledge bases: `GET /v1/ai/knowledge`
    *
-   * Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted.
+   * Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted. With `project_id=*`, all that you can read.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.

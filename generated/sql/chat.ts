@@ -453,10 +453,10 @@ export interface ListMessagesRow {
 }
 
 /**
- * The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
+ * The sessions of a workspace, or of all that a user can read. `title` is a pattern for LIKE. Ids sort by creation time.
  * @see prisma/sql/chat/list-sessions.sql
  */
-export const listSessions = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string; created_by: string }, 'created_at' | 'updated_at', ListSessionsRow>(
+export const listSessions = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string; created_by: string }, 'created_at' | 'updated_at', ListSessionsRow>(
   'chat/list-sessions',
   {
     select: `SELECT s.id, s.title, s.model, s.system_prompt,
@@ -468,17 +468,23 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
-WHERE s.workspace_id = $1`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title', 'created_by'],
+WHERE true`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title', 'created_by'],
     filters: {
-      created_after: { sql: `s.id >= id_at('cs', $2)`, searches: true },
-      created_before: { sql: `s.id < id_at('cs', $3)`, searches: true },
-      updated_after: { sql: `s.updated_at >= $4`, searches: true },
-      updated_before: { sql: `s.updated_at < $5`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($7)` },
-      title: { sql: `lower(s.title) LIKE lower($8)` },
-      created_by: { sql: `s.owner_id = $9` },
+      reader: { sql: `s.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.ai_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `s.workspace_id = $5`, searches: true },
+      organization_id: { sql: `s.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `s.id >= id_at('cs', $7)`, searches: true },
+      created_before: { sql: `s.id < id_at('cs', $8)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $9`, searches: true },
+      updated_before: { sql: `s.updated_at < $10`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $11::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($12)` },
+      title: { sql: `lower(s.title) LIKE lower($13)` },
+      created_by: { sql: `s.owner_id = $14` },
     },
     sorts: {
       created_at: `s.id`,

@@ -348,6 +348,23 @@ export interface ListEventsOfDeletedUsersRow {
 }
 
 /**
+ * The organization and its projects, those that the user is a member of.
+ * @see prisma/sql/events/list-places.sql
+ */
+export const listPlaces = many<{ organization_id: string; user_id: string }, ListPlacesRow>(
+  'events/list-places',
+  `SELECT m.project_id AS "id" FROM projects p JOIN members m ON m.project_id = p.id
+WHERE p.organization_id = $1 AND m.user_id = $2
+UNION ALL
+SELECT m.organization_id FROM organization_members m
+WHERE m.organization_id = $1 AND m.user_id = $2 AND m.status = 'active'`,
+  ['organization_id', 'user_id'],
+)
+export interface ListPlacesRow {
+  id: string
+}
+
+/**
  * The oldest events of a project, which are deleted with it. Operators still read the sales.
  * @see prisma/sql/events/list-project-events.sql
  */

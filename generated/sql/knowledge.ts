@@ -510,10 +510,10 @@ export interface ListDocumentsRow {
 }
 
 /**
- * The knowledge bases of a project or user. TypeIDs sort by creation time.
+ * The knowledge bases of a project or user, or of all that a user can read. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-knowledge-bases.sql
  */
-export const listKnowledgeBases = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
+export const listKnowledgeBases = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
   'knowledge/list-knowledge-bases',
   {
     select: `SELECT k.id, k.name, k.description,
@@ -524,16 +524,22 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'ready', coalesce(sum(c.count) FILTER (WHERE c.status = 'ready'), 0),
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
-k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.workspace_id = $1`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q', 'created_by'],
+k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE true`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q', 'created_by'],
     filters: {
-      created_after: { sql: `k.id >= id_at('kb', $2)`, searches: true },
-      created_before: { sql: `k.id < id_at('kb', $3)`, searches: true },
-      updated_after: { sql: `k.updated_at >= $4`, searches: true },
-      updated_before: { sql: `k.updated_at < $5`, searches: true },
-      metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
-      q: { sql: `k.name ILIKE $7 OR k.description ILIKE $7`, searches: true },
-      created_by: { sql: `k.owner_id = $8` },
+      reader: { sql: `k.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.ai_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `k.workspace_id = $5`, searches: true },
+      organization_id: { sql: `k.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `k.id >= id_at('kb', $7)`, searches: true },
+      created_before: { sql: `k.id < id_at('kb', $8)`, searches: true },
+      updated_after: { sql: `k.updated_at >= $9`, searches: true },
+      updated_before: { sql: `k.updated_at < $10`, searches: true },
+      metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $11::jsonb`, searches: true },
+      q: { sql: `k.name ILIKE $12 OR k.description ILIKE $12`, searches: true },
+      created_by: { sql: `k.owner_id = $13` },
     },
     sorts: {
       created_at: `k.id`,

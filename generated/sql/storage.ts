@@ -628,31 +628,37 @@ export interface ListFileBlobsRow {
 }
 
 /**
- * The files of a workspace. TypeIDs sort by creation time. The total without filters is the maintained count,
+ * The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without filters is the maintained count,
  * minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE f.workspace_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern', 'created_by'],
+WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern', 'created_by'],
     filters: {
-      created_after: { sql: `f.id >= id_at('file', $2)`, searches: true },
-      created_before: { sql: `f.id < id_at('file', $3)`, searches: true },
-      updated_after: { sql: `f.updated_at >= $4`, searches: true },
-      updated_before: { sql: `f.updated_at < $5`, searches: true },
-      metadata: { sql: `f.metadata <> '{}' AND f.metadata @> $6::jsonb`, searches: true },
-      content_type_pattern: { sql: `f.content_type COLLATE "C" LIKE $7`, searches: true },
-      visibility: { sql: `f.visibility = ANY($8)`, searches: true },
-      tag: { sql: `f.tags @> ARRAY[$9]::text[]`, searches: true },
-      path: { sql: `f.path COLLATE "C" = $10 OR f.path COLLATE "C" LIKE $11`, searches: true },
-      name_pattern: { sql: `lower(f.name) LIKE lower($12)`, searches: true },
-      created_by: { sql: `f.owner_id = $13` },
+      reader: { sql: `f.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.storage_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `f.workspace_id = $5`, searches: true },
+      organization_id: { sql: `f.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `f.id >= id_at('file', $7)`, searches: true },
+      created_before: { sql: `f.id < id_at('file', $8)`, searches: true },
+      updated_after: { sql: `f.updated_at >= $9`, searches: true },
+      updated_before: { sql: `f.updated_at < $10`, searches: true },
+      metadata: { sql: `f.metadata <> '{}' AND f.metadata @> $11::jsonb`, searches: true },
+      content_type_pattern: { sql: `f.content_type COLLATE "C" LIKE $12`, searches: true },
+      visibility: { sql: `f.visibility = ANY($13)`, searches: true },
+      tag: { sql: `f.tags @> ARRAY[$14]::text[]`, searches: true },
+      path: { sql: `f.path COLLATE "C" = $15 OR f.path COLLATE "C" LIKE $16`, searches: true },
+      name_pattern: { sql: `lower(f.name) LIKE lower($17)`, searches: true },
+      created_by: { sql: `f.owner_id = $18` },
     },
     sorts: {
       created_at: `f.id`,
@@ -662,8 +668,8 @@ WHERE f.workspace_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
     },
     id: `f.id`,
     totals: {
-      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = $1), 0)
-  - (SELECT count(*) FROM files f WHERE f.workspace_id = $1 AND f.expires_at <= now()) AS total`,
+      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = $5), 0)
+  - (SELECT count(*) FROM files f WHERE f.workspace_id = $5 AND f.expires_at <= now()) AS total`,
     },
   },
 )

@@ -315,7 +315,11 @@ function compareWhole(change: ReportChange, keyword: string, before: Json, after
   if (before === undefined)
     change('narrower', `${keyword}-added`, `now has ${keyword} ${toText(after)}`, keyword)
   else if (after === undefined) change('wider', `${keyword}-removed`, `no longer has ${keyword}`)
-  else change('unknown', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
+  else {
+    // `a|b` accepts all that `a` accepts.
+    const isWider = keyword === 'pattern' && String(after).startsWith(`${before}|`)
+    change(isWider ? 'wider' : 'unknown', `${keyword}-changed`, limitChange(keyword, before, after), keyword)
+  }
 }
 
 function limitChange(keyword: string, before: Json, after: Json): string {

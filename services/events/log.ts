@@ -52,6 +52,8 @@ export interface EventFilter {
   /** Null for all types. */
   types: EventType[] | null
   projectId?: string
+  /** Projects and organizations; in place of `projectId`. */
+  placeIds?: string[]
 }
 
 /**
@@ -152,9 +154,10 @@ function pageOf(entries: LogEntry[], limit: number, end: Omit<EventPage, 'entrie
   return { entries: page, hasMore: true, next: page.at(-1)!.sequence }
 }
 
-function readParameters(principal: Principal, limit: number, { types, projectId }: EventFilter) {
-  const projects =
-    projectId !== undefined ? [projectId] : principal.projectIds === null ? null : [...principal.projectIds]
+function readParameters(principal: Principal, limit: number, filter: EventFilter) {
+  const { types, projectId, placeIds } = filter
+  const named = projectId !== undefined ? [projectId] : placeIds
+  const projects = named ?? (principal.projectIds === null ? null : [...principal.projectIds])
   return {
     user_id: principal.userId,
     limit: limit + 1,
@@ -162,7 +165,7 @@ function readParameters(principal: Principal, limit: number, { types, projectId 
     types,
     project_ids: projects,
     all_projects: projects === null,
-    in_project: projectId !== undefined,
+    in_project: named !== undefined,
     operator: isOperator(principal),
     max_scan: maxScanRows,
     first_block: firstBlock,
@@ -202,6 +205,22 @@ export async function requireReadableProject(
   // The project may be deleted: the deletion is one of its events.
   if (projectId !== undefined)
     await requireMembership(db, projectId, principal, { deleted: true, operators: true })
+}
+
+/**
+ * The places of an organization whose events the caller can read: itself and its projects, or one of these.
+ * Another organization has none.
+ */
+export async function placesOf(
+  db: Db,
+  { userId, projectIds }: Principal,
+  organizationId: string,
+  projectId: string | undefined,
+): Promise<string[]> {
+  const places = await sql.listPlaces(db, { organization_id: organizationId, user_id: userId })
+  return places
+    .map(({ id }) => id)
+    .filter((id) => (projectIds?.has(id) ?? true) && (projectId === undefined || id === projectId))
 }
 
 /** An event by id. Throws 404 when the event does not exist, 403 when the caller cannot read it. */

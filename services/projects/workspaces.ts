@@ -3,7 +3,8 @@
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import type { Principal } from '../users/authentication.ts'
-import { openProject } from './access.ts'
+import { openProject, requiredAccess } from './access.ts'
+import type { Role } from './projects.ts'
 import { requireUnrestrictedKey } from './resource-access.ts'
 
 /**
@@ -22,4 +23,42 @@ export async function openWorkspace(
     return principal.userId
   }
   return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
+}
+
+/** The filters of a list: one workspace, or all that a user can read (prisma/sql/projects/in-readable.sql). */
+export type WorkspaceFilter = { workspace_id: string } | ReadableWorkspaces
+
+interface ReadableWorkspaces {
+  reader: string
+  least_role: Role
+  /** The user's own workspace. Null for a key without access to it. */
+  own: string | null
+  /** Null for a key without a limit. */
+  key_projects: string[] | null
+}
+
+interface WorkspacesRequest {
+  operation: OperationInfo
+  principal: Principal
+  query: { project_id?: string; organization_id?: string }
+}
+
+/**
+ * Authorizes a list of resources in workspaces. For one workspace it throws what `openWorkspace` throws. A
+ * list over all workspaces leaves out what the caller may not read.
+ */
+export async function openWorkspaces(
+  db: Db,
+  { operation, principal, query }: WorkspacesRequest,
+): Promise<WorkspaceFilter> {
+  const { project_id: projectId, organization_id: organizationId } = query
+  if (projectId !== '*' && (projectId !== undefined || organizationId === undefined))
+    return { workspace_id: await openWorkspace(db, { operation, principal }, projectId) }
+  const { userId, projectIds, serviceAccountId } = principal
+  return {
+    reader: userId,
+    least_role: requiredAccess(operation).role as Role,
+    own: projectIds === null && serviceAccountId === null ? userId : null,
+    key_projects: projectIds === null ? null : [...projectIds],
+  }
 }

@@ -6,6 +6,7 @@ import * as sql from '../../generated/sql/storage.ts'
 import { notFound, invalidField } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
+import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { type Page, containsPattern, escapeLike } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
@@ -132,17 +133,17 @@ export function requireFutureExpiry(expiresAt: string | null | undefined): void 
     throw invalidField('expires_at', 'future', 'expires_at must be in the future')
 }
 
-/** One page of the files of a workspace, with the total, in one statement. */
+/** One page of the files of workspaces, with the total, in one statement. */
 export async function listFiles(
   db: SqlClient,
-  workspaceId: string,
+  workspaces: WorkspaceFilter,
   { content_type: contentType, path, q, ...query }: ListQuery<'listFiles'>,
 ): Promise<Page<StoredFile>> {
   // All files are in the root folder or its subfolders.
   const folder = folderOf(path ?? '') || undefined
   return await sql.listFiles(db, {
     ...query,
-    workspace_id: workspaceId,
+    ...workspaces,
     content_type_pattern: contentType === undefined ? undefined : `${escapeLike(contentType)}%`,
     path: folder,
     subfolder_pattern: folder === undefined ? undefined : `${escapeLike(folder)}/%`,

@@ -209,6 +209,8 @@ t.test('events are filtered by type and project, among those that the caller may
   await assertFinds(t, request, { project_id: one, type: 'project.updated' }, [changed])
   await assertFinds(t, request, { project_id: two, type: 'project.updated' }, [])
   await assertFinds(t, request, { project_id: two, type: 'profile.updated' }, [])
+  await assertFinds(t, request, { project_id: '*' }, [madeOne, madeTwo, changed, profile])
+  await assertFinds(t, request, { organization_id: newId('org') }, [])
 })
 
 t.test('deliveries are filtered by status', async (t) => {
@@ -408,6 +410,10 @@ t.test('files are filtered by project, type, visibility, tag, folder and name', 
   await assertFinds(t, request, { project_id: project }, [one, two])
   await assertFinds(t, request, { project_id: project, tag: 'q4' }, [two])
   await assertFinds(t, request, { project_id: project, created_by: caller.id }, [two])
+  await assertFinds(t, request, { project_id: '*' }, [one, two, report, photo, notes, wild, top])
+  const organization_id = await ownedByOrganization(project)
+  await assertFinds(t, request, { organization_id }, [one, two])
+  await assertFinds(t, request, { organization_id, tag: 'q4' }, [two])
   await assertFinds(t, request, { project_id: project, created_by: server.admin.id }, [one])
   await assertFinds(t, request, { created_by: server.admin.id }, [])
   await assertFinds(t, request, { content_type: 'image/' }, [photo, wild])
@@ -453,6 +459,8 @@ t.test('sessions are filtered by project, status and title', async (t) => {
   await assertFinds(t, request, { project_id: project }, theirs)
   await assertFinds(t, request, { project_id: project, q: 'launch' }, [theirs[0]])
   await assertFinds(t, request, { project_id: project, created_by: caller.id }, [theirs[1]])
+  const organization_id = await ownedByOrganization(project)
+  await assertFinds(t, request, { organization_id }, theirs)
   await assertFinds(t, request, { created_by: server.admin.id }, [])
   await assertFinds(t, request, { project_id: project, status: 'archived' }, [])
   await assertFinds(t, request, { status: 'active' }, [launch, other, nameless])
@@ -481,6 +489,8 @@ t.test('knowledge bases are filtered by project, name and description', async (t
   await assertFinds(t, request, { project_id: project }, theirs)
   await assertFinds(t, request, { project_id: project, q: 'handbook' }, [theirs[0]])
   await assertFinds(t, request, { project_id: project, created_by: caller.id }, [theirs[1]])
+  const organization_id = await ownedByOrganization(project)
+  await assertFinds(t, request, { organization_id }, theirs)
   await assertFinds(t, request, { created_by: server.admin.id }, [])
   await assertFinds(t, request, { q: 'handbook' }, [handbook, other])
   await assertFinds(t, request, { q: '100%' }, [handbook])
@@ -761,6 +771,13 @@ t.test('service accounts are filtered by their place, and their keys by whether 
   await prisma.apiKey.update({ where: { id: works.id }, data: { revokedAt: new Date() } })
   await assertFinds(t, { ...request, query: {} }, { key_created_by: created_by }, [])
 })
+
+/** Gives the project to an organization. @returns its id. */
+async function ownedByOrganization(id: string): Promise<string> {
+  const organizationId = await createOrganization({ server, caller: server.admin, role: 'owner' })
+  await prisma.project.update({ where: { id }, data: { organizationId } })
+  return organizationId
+}
 
 t.test('every declared filter is tested here', async (t) => {
   const declared = [

@@ -196,6 +196,12 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
       list(c).parameters[1].schema.maximum = 50
     },
   ],
+  'the pattern of a path parameter has other alternatives': [
+    'request-pattern-changed',
+    (c) => {
+      c.paths['/things/{id}'].parameters[0].schema.pattern = '^t_x|^t_y'
+    },
+  ],
   'the pattern of a path parameter changes': [
     'request-pattern-changed',
     (c) => {
@@ -401,6 +407,12 @@ const breaking: Record<string, [rule: string, change: (c: Json) => void]> = {
 }
 
 const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
+  'the pattern of a parameter has one more alternative': [
+    'request-pattern-changed',
+    (c) => {
+      c.paths['/things/{id}'].parameters[0].schema.pattern += '|^\\*$'
+    },
+  ],
   'an operation is added': [
     'operation-added',
     (c) => {

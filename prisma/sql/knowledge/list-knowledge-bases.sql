@@ -1,6 +1,12 @@
--- The knowledge bases of a project or user. TypeIDs sort by creation time.
+-- The knowledge bases of a project or user, or of all that a user can read. TypeIDs sort by creation time.
 -- @page
-SELECT {base-columns}, k.project_id FROM knowledge_bases k WHERE k.workspace_id = :workspace_id
+SELECT {base-columns}, k.project_id FROM knowledge_bases k WHERE true
+-- @filter reader searches
+{projects/in-readable row=k role=ai_role}
+-- @otherwise
+k.workspace_id = :workspace_id
+-- @filter organization_id searches
+{projects/in-organization row=k}
 -- @common k.id=kb k.updated_at k.metadata
 -- @filter q searches
 k.name ILIKE :q OR k.description ILIKE :q

@@ -1,9 +1,15 @@
--- The files of a workspace. TypeIDs sort by creation time. The total without filters is the maintained count,
+-- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without filters is the maintained count,
 -- minus expired files that are not deleted yet.
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
-WHERE f.workspace_id = :workspace_id AND {is-unexpired}
+WHERE {is-unexpired}
+-- @filter reader searches
+{projects/in-readable row=f role=storage_role}
+-- @otherwise
+f.workspace_id = :workspace_id
+-- @filter organization_id searches
+{projects/in-organization row=f}
 -- @common f.id=file f.updated_at f.metadata
 -- @filter content_type_pattern searches
 f.content_type COLLATE "C" LIKE :content_type_pattern

@@ -8,6 +8,7 @@ import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containsPattern, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
+import type { WorkspaceFilter } from '../../projects/workspaces.ts'
 
 export type Session = components['schemas']['Session']
 
@@ -81,15 +82,15 @@ export async function insertSession(db: Db, session: NewSession): Promise<Sessio
   })
 }
 
-/** One page of the sessions of a workspace with the total, in one statement. */
+/** One page of the sessions of workspaces with the total, in one statement. */
 export async function listSessions(
   db: Db,
-  workspaceId: string,
+  workspaces: WorkspaceFilter,
   query: ListQuery<'listSessions'>,
 ): Promise<Page<Session>> {
   const { q, ...rest } = query
   const title = q === undefined ? undefined : containsPattern(q)
-  return await sql.listSessions(db, { workspace_id: workspaceId, title, ...rest })
+  return await sql.listSessions(db, { title, ...rest, ...workspaces })
 }
 
 const maxTitleLength = 80

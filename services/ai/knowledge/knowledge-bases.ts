@@ -12,6 +12,7 @@ import { timestampAfter } from '../../../infra/database/timestamps.ts'
 import type { Changes } from '../../../infra/contract/changes.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
+import type { WorkspaceFilter } from '../../projects/workspaces.ts'
 
 export type KnowledgeBase = components['schemas']['KnowledgeBase']
 export type Chunking = components['schemas']['Chunking']
@@ -113,15 +114,15 @@ export async function updateKnowledgeBase(
   return await sql.findKnowledgeBase(tx, { id })
 }
 
-/** A page of the knowledge bases of a project or user. One statement, including the total. */
+/** A page of the knowledge bases of workspaces. One statement, including the total. */
 export async function listKnowledgeBases(
   db: Db,
-  workspaceId: string,
+  workspaces: WorkspaceFilter,
   query: ListQuery<'listKnowledgeBases'>,
 ): Promise<Page<KnowledgeBase>> {
   return await sql.listKnowledgeBases(db, {
-    workspace_id: workspaceId,
     ...query,
+    ...workspaces,
     q: query.q === undefined ? undefined : containsPattern(query.q),
   })
 }

@@ -166,7 +166,7 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
-    operations: ['listProjects'],
+    operations: ['listProjects', 'listFiles', 'listSessions', 'listKnowledgeBases', 'listEvents'],
     field: 'query organization_id',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
