@@ -139,7 +139,7 @@ export async function verifyRegistration(
 ): Promise<VerifiedPasskey> {
   const { verifyRegistrationResponse } = await library.get()
   const asked = await findChallenge(db, answer.response, userId)
-  if (asked === null || (await hasCertificates(answer.response))) throw invalidPasskey()
+  if (asked === null || !(await isSelfMade(answer.response))) throw invalidPasskey()
   const checked = await verifyRegistrationResponse({
     response: deviceAnswer(answer) as WebAuthn.RegistrationResponseJSON,
     expectedChallenge: asked.challenge,
@@ -161,16 +161,24 @@ export async function verifyRegistration(
 }
 
 /**
- * Whether the answer has certificates of the device, which the options do not ask for. To verify some of
- * them, the library would load lists of revoked ones from addresses that the certificates name.
+ * Whether nobody but the device attests the passkey: there is no attestation, or the passkey has signed it
+ * itself with its own algorithm (WebAuthn, section 8.2), which browsers pass on although none was asked for.
+ * The library then verifies the signature. Certificates of the device are refused: to verify some of them, the
+ * library would load lists of revoked ones from addresses that the certificates name.
  */
-async function hasCertificates({ attestationObject }: { attestationObject: string }): Promise<boolean> {
-  const { decodeAttestationObject } = await helpers.get()
+async function isSelfMade({ attestationObject }: { attestationObject: string }): Promise<boolean> {
+  const { cose, decodeAttestationObject, decodeCredentialPublicKey, parseAuthenticatorData } =
+    await helpers.get()
   try {
     const decoded = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')))
-    return decoded.get('fmt') !== 'none'
+    if (decoded.get('fmt') !== 'packed') return decoded.get('fmt') === 'none'
+    const statement = decoded.get('attStmt')
+    const { credentialPublicKey } = parseAuthenticatorData(decoded.get('authData'))
+    const algorithm = decodeCredentialPublicKey(credentialPublicKey!).get(cose.COSEKEYS.alg)
+    const isSigned = statement.get('sig') !== undefined && statement.get('alg') === algorithm
+    return isSigned && statement.size === 2
   } catch {
-    return true
+    return false
   }
 }
 

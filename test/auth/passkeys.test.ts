@@ -1,4 +1,5 @@
 // Passkeys: a device adds one and signs in with it, and the answers that the server must refuse.
+import { generateKeyPairSync, sign } from 'node:crypto'
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { createSignIn, enableTotp } from '../support/operations/operation-fixtures-auth.ts'
@@ -119,6 +120,37 @@ t.test('certificates of a device are refused before they are read', async (t) =>
       wrong,
       format,
     )
+})
+
+t.test('a passkey may attest itself', async (t) => {
+  const person = await server.person()
+  const device = new PasskeyDevice(page)
+  t.match(await add(person, device, { attests: {} }), { status: 201, body: { name: 'Phone' } })
+  const session = await signIn(device.get(await optionsOf()))
+  t.match(session, { status: 201, body: { user_id: person.id } })
+})
+
+t.test('attestations of a passkey by itself that are refused', async (t) => {
+  const person = await server.person()
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const certificate = new Uint8Array(Buffer.from('a certificate'))
+  const cases: Record<string, DeviceAnswerOptions> = {
+    'signed with another key': { attests: { sig: (data) => sign('sha256', data, privateKey) } },
+    'without a signature': { attests: { sig: () => Buffer.alloc(0) } },
+    'with the signature of another text': {
+      attests: { sig: (_data, key) => sign('sha256', Buffer.from('another text'), key) },
+    },
+    'with another algorithm than the key': { attests: { alg: -257 } },
+    'with another hash': { attests: { alg: -36 } },
+    'with a certificate': { attests: { more: [['x5c', [certificate]]] } },
+    'with an empty list of certificates': { attests: { more: [['x5c', []]] } },
+    'with an ECDAA key': { attests: { more: [['ecdaaKeyId', certificate]] } },
+    'in another format': { attests: {}, format: 'fido-u2f' },
+    'without a format': { attests: {}, format: 'none' },
+  }
+  for (const [what, options] of Object.entries(cases))
+    t.match(await add(person, new PasskeyDevice(page), options), wrong, what)
+  t.same((await person.client.get('/user/passkeys')).body.data, [])
 })
 
 t.test('answers that cannot be added', async (t) => {

@@ -18,6 +18,8 @@ export interface DeviceAnswerOptions {
   counter?: number
   /** The format of the attestation. */
   format?: string
+  /** Signs the attestation with the passkey, as the format `packed`. Overrides what the statement says. */
+  attests?: { alg?: number; sig?: (data: Buffer, key: KeyObject) => Buffer; more?: [string, CBORType][] }
 }
 
 export class PasskeyDevice {
@@ -52,15 +54,23 @@ export class PasskeyDevice {
     length.writeUInt16BE(id.length)
     const attested = Buffer.concat([Buffer.alloc(16), length, id, publicKey])
     const authData = this.#authenticatorData(rp.id, attested, options)
+    const clientData = this.#clientData('webauthn.create', challenge, options)
+    const { attests } = options
+    const signWith = attests?.sig ?? ((data, key) => sign('sha256', data, key))
+    const signature = () => signWith(Buffer.concat([authData, sha256(clientData)]), this.#key.privateKey)
+    const statement: [string, CBORType][] =
+      attests === undefined
+        ? []
+        : [['alg', attests.alg ?? -7], ['sig', new Uint8Array(signature())], ...(attests.more ?? [])]
     const attestation = new Map<string, CBORType>([
-      ['fmt', options.format ?? 'none'],
-      ['attStmt', new Map<string, CBORType>()],
+      ['fmt', options.format ?? (attests === undefined ? 'none' : 'packed')],
+      ['attStmt', new Map(statement)],
       ['authData', new Uint8Array(authData)],
     ])
     return {
       id: this.id,
       response: {
-        clientDataJSON: this.#clientData('webauthn.create', challenge, options).toString('base64url'),
+        clientDataJSON: clientData.toString('base64url'),
         attestationObject: Buffer.from(encodeCBOR(attestation)).toString('base64url'),
       },
     }
