@@ -1,5 +1,6 @@
 // The errors of the API, by name, with their statuses and codes; one domain's own errors are in its folder.
 // app/http/errors.ts answers any other error with SERVER_ERROR, without details.
+import { errorCodes } from '../generated/error-codes.ts'
 import type { components } from '../generated/types.ts'
 
 /** The codes in `x-error-codes` of the spec. */
@@ -12,6 +13,10 @@ export interface Problem {
   message: string
   location: Location
 }
+type Codes = typeof errorCodes
+type ErrorDetails = components['schemas']['ErrorDetails']
+
+/** Why an API key, a token or a sign-in was refused. */
 export type Reason =
   | 'missing'
   | 'malformed'
@@ -23,12 +28,19 @@ export type Reason =
   | 'second_factor'
   | 'reused'
 
-export interface Details {
-  field?: string
-  constraint?: string
-  reason?: Reason
-  errors?: Problem[]
-}
+/** The states of resources that do not allow a request. */
+export type State = Codes['INVALID_STATE']['states'][number]
+
+/** The codes of errors over a limit, and their constraints that are limits. */
+export type LimitCode = 'FORBIDDEN' | 'PAYLOAD_TOO_LARGE' | 'RATE_LIMITED'
+export type LimitConstraint<Code extends LimitCode = LimitCode> = Codes[Code]['limits'][number]
+export type ReachedLimit = components['schemas']['ReachedLimit']
+
+/** A constraint that is no limit: errors over a limit are made by `limitReached`. */
+type NoLimit<Constraint extends string> = Constraint extends LimitConstraint ? never : Constraint
+
+/** `reason` follows from the code and the constraint, unless it is given. */
+export type Details = Partial<Omit<ErrorDetails, 'request_id'>>
 
 /** An error response. `headers` are added to it. */
 export class ApiError extends Error {
@@ -40,6 +52,25 @@ export class ApiError extends Error {
   resourceId: string | undefined
   /** Whether the cause is in the log already. */
   isLogged = false
+
+  /** The body of the response. */
+  toBody(requestId: string): components['schemas']['ErrorResponse'] {
+    const { code, message } = this
+    const details = { ...this.details, reason: this.#reason, request_id: requestId }
+    return { error: { code, message, details } }
+  }
+
+  get #reason(): ErrorDetails['reason'] {
+    const { reason, constraint = '' } = this.details
+    const { reason: other, reasons } = errorCodes[this.code]
+    return reason ?? (reasons as Record<string, ErrorDetails['reason']>)[constraint] ?? other
+  }
+
+  /** The header fields of the response: `headers`, and whether to send the same request again. */
+  toHeaders(): Record<string, string> {
+    const isFinal = errorCodes[this.code].retry !== 'later' && this.headers['retry-after'] === undefined
+    return { ...this.headers, ...(isFinal && { 'x-should-retry': 'false' }) }
+  }
 
   constructor(
     status: number,
@@ -106,7 +137,11 @@ export function unauthorized(reason: Reason, message = authenticationErrors[reas
 }
 
 /** @param id the resource that the caller may not use, if the request names it. */
-export function forbidden(message: string, constraint: string, id?: string): ApiError {
+export function forbidden<Constraint extends string>(
+  message: string,
+  constraint: NoLimit<Constraint>,
+  id?: string,
+): ApiError {
   return Object.assign(new ApiError(403, 'FORBIDDEN', message, { constraint }), { resourceId: id })
 }
 
@@ -156,15 +191,15 @@ export function inProgress(message: string, field?: string): ApiError {
 
 /**
  * A 409 for a resource whose state does not allow the request. `field` is the field of the resource that has
- * the state; `state` becomes the constraint.
+ * the state; `state` is the constraint, too.
  */
 export function invalidState(
   resource: string,
-  state: string,
+  state: State,
   message = `The ${resource} is ${state}.`,
   field = 'status',
 ): ApiError {
-  return new ApiError(409, 'INVALID_STATE', message, { field, constraint: state })
+  return new ApiError(409, 'INVALID_STATE', message, { field, constraint: state, state })
 }
 
 export function gone(constraint: string, message: string, field?: string): ApiError {
@@ -230,30 +265,50 @@ export function idempotencyMismatch(): ApiError {
   })
 }
 
-export function rateLimited(seconds: number): ApiError {
-  return new ApiError(
-    429,
+/** An error over a limit. `seconds`: its Retry-After. */
+export function limitReached<Code extends LimitCode>(
+  code: Code,
+  constraint: LimitConstraint<Code>,
+  message: string,
+  limit: ReachedLimit,
+  seconds?: number,
+): ApiError {
+  const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(seconds) }
+  return new ApiError(errorCodes[code].status, code, message, { constraint, limit }, headers)
+}
+
+/** @param seconds until the window ends. */
+export function rateLimited(policy: { name: string; limit: number }, seconds: number): ApiError {
+  const resetsAt = new Date(Date.now() + seconds * 1000).toISOString()
+  const { name, limit } = policy
+  return limitReached(
     'RATE_LIMITED',
+    'rate_limit',
     `Too many requests; try again in ${seconds} s.`,
-    { constraint: 'rate_limit' },
-    { 'retry-after': String(seconds) },
+    { name: `requests_${name}`, limit, used: limit, resets_at: resetsAt },
+    seconds,
   )
 }
 
 /** A limit on things that are open at once, such as streams. */
-export function tooManyOpen(what: string, limit: number): ApiError {
-  return new ApiError(
-    429,
+export function tooManyOpen(
+  what: string,
+  limit: number,
+  name = `open_${what.replaceAll(/\W+/g, '_')}`,
+): ApiError {
+  return limitReached(
     'RATE_LIMITED',
+    'max_open',
     `At most ${limit} ${what} may be open at once.`,
-    { constraint: 'max_open' },
-    { 'retry-after': '10' },
+    { name, limit, used: limit, resets_at: null },
+    10,
   )
 }
 
 export function unavailable(
   message = 'The service is not available at the moment; try again.',
   seconds = 2,
+  reason: 'unavailable' | 'provider_busy' | 'provider_failed' = 'unavailable',
 ): ApiError {
-  return new ApiError(503, 'UNAVAILABLE', message, {}, { 'retry-after': String(seconds) })
+  return new ApiError(503, 'UNAVAILABLE', message, { reason }, { 'retry-after': String(seconds) })
 }

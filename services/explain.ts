@@ -140,7 +140,11 @@ async function ofRateLimit(
   const requires = use === undefined ? null : `fewer than ${use.limit} requests per minute`
   const isUsedUp = use !== undefined && use.used >= use.limit
   const seconds = Math.max(1, Math.ceil(((use?.resetAt?.getTime() ?? 0) - Date.now()) / 1000))
-  return check('rate_limit', requires, isUsedUp ? rateLimited(seconds) : null)
+  return check(
+    'rate_limit',
+    requires,
+    isUsedUp ? rateLimited({ name: use.policy, limit: use.limit }, seconds) : null,
+  )
 }
 
 /** The checks of what the path names: that it exists, the role, and the status of the project. */

@@ -29,6 +29,7 @@ const exposedHeaders = [
   'Retry-After',
   'Sunset',
   'X-Request-ID',
+  'X-Should-Retry',
   'Idempotent-Replayed',
   ...tusHeaders,
 ]

@@ -31,12 +31,6 @@ export const bodyLimit = 64 * 1024
 /** The largest body of a page's form, in bytes. */
 export const fieldsLimit = 16 * 1024
 
-function errorBody(error: ApiError, requestId: string): object {
-  return {
-    error: { code: error.code, message: error.message, details: { ...error.details, request_id: requestId } },
-  }
-}
-
 export type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 /**
@@ -79,7 +73,7 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
       // Set here too, since an error before the hooks leaves them unset.
       .headers({
         ...(asPage && pageHeaders),
-        ...known.headers,
+        ...known.toHeaders(),
         'cache-control': 'no-store',
         'x-request-id': requestId,
       })
@@ -88,7 +82,7 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
       .send(
         asPage
           ? errorPage(known, requestId, operations.some(isSignIn) ? signInUrl : null)
-          : JSON.stringify(errorBody(known, requestId)),
+          : JSON.stringify(known.toBody(requestId)),
       )
   )
 }
@@ -161,9 +155,11 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Socket):
     431: 'Request Header Fields Too Large',
   }
   const id = newRequestId()
-  const body = JSON.stringify(errorBody(known, id))
+  const body = JSON.stringify(known.toBody(id))
+  const fields = Object.entries(known.toHeaders()).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.end(
     `HTTP/1.1 ${known.status} ${reasons[known.status]}\r\ncontent-type: application/json; charset=utf-8\r\n` +
+      fields.join('') +
       `x-content-type-options: nosniff\r\ncache-control: no-store\r\nx-request-id: ${id}\r\n` +
       `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
   )

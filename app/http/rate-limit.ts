@@ -170,7 +170,7 @@ export async function requireAllowed(reply: FastifyReply, result: RateLimitResul
   setRateLimitHeaders(reply, result)
   if (result.allowed) return
   if (result.excess > promptRefusals) await sleep(refusalDelayMs)
-  throw rateLimited(result.reset)
+  throw rateLimited(result.policy, result.reset)
 }
 
 /** The header fields of draft-ietf-httpapi-ratelimit-headers. */

@@ -1393,8 +1393,8 @@ export interface AiChatResource {
    * `searched` in the answer names what was searched.
    *
    * Generation stops when the client disconnects; the partial answer is stored with the status
-   * `canceled`. Returns 409 while the session is generating another answer, 429 if the provider is busy
-   * and 503 if it fails.
+   * `canceled`. Returns 409 while the session is generating another answer, and 503 with `Retry-After` if
+   * the provider is busy or fails.
    *
    * @param body A chat: either `message` or `messages` is required.
    * @param options The signal, the time limit and more.

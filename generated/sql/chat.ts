@@ -880,6 +880,26 @@ export interface ReadStatusRow {
 }
 
 /**
+ * The tokens that a user has used today, and those that answers in progress have reserved.
+ * @see prisma/sql/chat/read-tokens-used.sql
+ */
+export const readTokensUsed = one<{ user_id: string; heartbeat_timeout_seconds: number }, ReadTokensUsedRow>(
+  'chat/read-tokens-used',
+  `SELECT coalesce((
+  SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
+  WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
+), 0) + coalesce((
+  SELECT sum(reserved_tokens)::bigint FROM ai_messages
+  WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
+      AND heartbeat_at > now() - make_interval(secs => $2)
+), 0) AS "tokens"`,
+  ['user_id', 'heartbeat_timeout_seconds'],
+)
+export interface ReadTokensUsedRow {
+  tokens: number
+}
+
+/**
  * The usage of a user today.
  * @see prisma/sql/chat/read-usage-today.sql
  */

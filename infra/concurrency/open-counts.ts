@@ -5,12 +5,15 @@ export class OpenCounts {
   /** The name of the counted things in messages, as a plural. */
   readonly #what: string
   readonly #limit: number
+  readonly #name: string | undefined
   /** By user id. A user with nothing open has no entry. */
   readonly #counts = new Map<string, number>()
 
-  constructor(what: string, limit: number) {
+  /** @param name the name of the limit in errors. */
+  constructor(what: string, limit: number, name?: string) {
     this.#what = what
     this.#limit = limit
+    this.#name = name
   }
 
   countOpen(userId: string): number {
@@ -20,7 +23,7 @@ export class OpenCounts {
   /** Counts one more. Throws 429 at the limit. */
   add(userId: string): void {
     const open = this.countOpen(userId)
-    if (open >= this.#limit) throw tooManyOpen(this.#what, this.#limit)
+    if (open >= this.#limit) throw tooManyOpen(this.#what, this.#limit, this.#name)
     this.#counts.set(userId, open + 1)
   }
 

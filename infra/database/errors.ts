@@ -7,7 +7,7 @@ export interface ConstraintError {
   constraint: string
   /** Part of the trigger's message. Prisma passes on the message but not the constraint. */
   message: string
-  error: () => ApiError
+  error: (message: string) => ApiError
 }
 
 /** The API error for a database error. Returns other errors, API errors included, as they are. */
@@ -16,7 +16,7 @@ export function translateError(error: unknown, constraintErrors: ConstraintError
   const constraint = violatedConstraint(error)
   const message = (error as Error | undefined)?.message
   for (const known of constraintErrors)
-    if (constraint === known.constraint || message?.includes(known.message)) return known.error()
+    if (constraint === known.constraint || message?.includes(known.message)) return known.error(message ?? '')
   if (isUnavailable(error)) return Object.assign(unavailable(), { cause: error })
   return error
 }

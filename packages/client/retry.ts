@@ -169,6 +169,7 @@ async function waitAfter(
   clock: Clock,
 ): Promise<number | null> {
   if (!isRepeatable(request)) return null
+  if (response instanceof Response && response.headers.get('x-should-retry') === 'false') return null
   if (response instanceof ConnectionError || maybeExecuted.has(response.status)) {
     // If the first attempt was executed, the ETag has changed, and a second one would fail with 412.
     return request.headers.has('if-match') ? null : backOff(attempt, clock)

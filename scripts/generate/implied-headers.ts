@@ -10,6 +10,8 @@ export const headerConditions: Record<string, (declared: Declared, status: strin
   every: () => true,
   counted: isCounted,
   unavailable: (_, status) => status === '429' || status === '503',
+  // Only a 409 may have it or not: another request that is in progress.
+  refused: (_, status) => status >= '400' && status < '500' && status !== '408' && status !== '429',
   // Only successes are stored.
   replayable: (declared, status) => status.startsWith('2') && usesIdempotency(declared),
   created: (_, status) => status === '201',

@@ -19,7 +19,7 @@ import { emitResources, takeResources, type CrudResource } from './crud/resource
 import { resourceStatements } from './crud/statements.ts'
 import { addDeprecations } from './deprecation.ts'
 import { GenerateError } from './error.ts'
-import { addErrorCodes } from './errors.ts'
+import { addErrorCodes, emitErrorCodes } from './errors.ts'
 import { addEvents, emitEvents, eventUnions } from './events.ts'
 import { operationsOf, type Operation } from './model.ts'
 import { withPatchOperations } from './patch-operations.ts'
@@ -119,6 +119,7 @@ export async function emit(spec: string, { root = ownRoot, matched = true } = {}
         ],
         ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
         ['events.ts', eventTable],
+        ['error-codes.ts', emitErrorCodes(codes)],
         ['routes.ts', emitRoutes(operations)],
         ['schemas.json', emitSchemas(schemas)],
         ...compile(schemas, compilers),

@@ -10,7 +10,14 @@ import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { tokenDigest } from '../../infra/encryption/tokens.ts'
-import { conflict, forbidden, invalidField, notFound, unauthorized } from '../../infra/errors.ts'
+import {
+  conflict,
+  forbidden,
+  limitReached,
+  invalidField,
+  notFound,
+  unauthorized,
+} from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { alertUser, senderName } from '../mail/mails.ts'
@@ -194,7 +201,13 @@ export async function addPasskey(
   { name, passkey }: { name: string; passkey: VerifiedPasskey },
 ): Promise<Passkey> {
   const known = await sql.passkeyCredentials(tx, { user_id: userId })
-  if (known.length >= maxPasskeys) throw forbidden(`A user may have ${maxPasskeys} passkeys.`, 'passkeys')
+  if (known.length >= maxPasskeys)
+    throw limitReached('FORBIDDEN', 'passkeys', `A user may have ${maxPasskeys} passkeys.`, {
+      name: 'passkeys',
+      limit: maxPasskeys,
+      used: known.length,
+      resets_at: null,
+    })
   const id = newId('pky')
   const { publicKey, challenge, ...rest } = passkey
   if (!(await useChallenge(tx, challenge))) throw invalidPasskey()

@@ -17,12 +17,14 @@ export function errorsPage(): string {
     'Errors',
     html`<p>
       Every error has the form <code>{"error": {"code", "message", "details"}}</code>. Programs should check
-      <code>code</code> and <code>details.constraint</code>. The <code>message</code> is for people and can
+      <code>code</code> and <code>details.reason</code>; <code>details.constraint</code> names the rule,
+      <code>details.limit</code> the limit, and <code>details.state</code> the state of the resource. Errors
+      that would come again have <code>X-Should-Retry: false</code>. The <code>message</code> is for people and can
       change. When you contact support, include <code>details.request_id</code>. New codes can be added: treat
       an unknown code according to its HTTP status.
     </p>`,
     errors.map(({ code }) => code),
-    errors.map(({ code, status, means, when, do: remedy, retry, reserved, constraints }) =>
+    errors.map(({ code, status, means, when, do: remedy, retry, reserved, ...values }) =>
       article(
         code,
         html` <p>${inline(means)}</p>
@@ -40,26 +42,38 @@ export function errorsPage(): string {
                     <dd>${retries[retry]}</dd> `
             }
           </dl>
-          ${constraints === undefined ? null : constraintTable(code, constraints)}`,
+          ${values.constraints === undefined ? null : constraintTable(code, values.constraints)}
+          ${reserved ? null : valueTable('reason', reasonsOf(values))}
+          ${values.states === undefined ? null : valueTable('state', Object.entries(values.states))}`,
       ),
     ),
   )
+}
+
+function reasonsOf({ reasons }: Pick<ErrorCodeInfo, 'reasons'>): Array<[string, string]> {
+  return Object.entries(reasons).map(([reason, { means }]) => [reason, means])
 }
 
 /** The values of `details.constraint`, and an error with the first. */
 function constraintTable(code: string, constraints: Record<string, string>): Html {
   const rows = Object.entries(constraints)
   const details = { constraint: rows[0][0], request_id: 'req_1c8f0a5e7b7d4c0fb0a2c9a1e6f4d3b2' }
+  const example = JSON.stringify({ error: { code, message: rows[0][1], details } }, null, 2)
+  return valueTable('constraint', rows, html`<pre tabindex="0">${example}</pre>`)
+}
+
+/** The values of a field of `details` and their meanings. */
+function valueTable(field: string, rows: Array<[string, string]>, example: Html | null = null): Html {
   return html`<details>
-    <summary>Values of <code>details.constraint</code></summary>
+    <summary>Values of <code>details.${field}</code></summary>
     <dl>
       ${rows.map(
-        ([constraint, means]) =>
-          html`<dt><code>${constraint}</code></dt>
+        ([value, means]) =>
+          html`<dt><code>${value}</code></dt>
             <dd>${inline(means)}</dd> `,
       )}
     </dl>
-    <pre tabindex="0">${JSON.stringify({ error: { code, message: rows[0][1], details } }, null, 2)}</pre>
+    ${example}
   </details>`
 }
 

@@ -16,6 +16,9 @@ export interface ErrorCodeInfo {
   retry: 'no' | 'later' | 'renewed'
   /** The values of `details.constraint` and their meanings. */
   constraints?: Record<string, string>
+  /** The values of `details.reason` and of `details.state`. */
+  reasons: Record<string, { means: string; of?: string[] }>
+  states?: Record<string, string>
   reserved: boolean
 }
 export interface EventInfo {

@@ -142,7 +142,7 @@ export class EventStreams {
     this.#db = db
     this.#principals = principals
     this.#cursors = cursors
-    this.#open = new OpenCounts('event streams', streamsPerUser)
+    this.#open = new OpenCounts('event streams', streamsPerUser, 'event_streams')
     this.#onError = onError
     this.#interval = interval
     this.#positionInterval = positionInterval

@@ -9,7 +9,7 @@ import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
-import { quotaExceeded, quotaFor, takeStorage } from './quota.ts'
+import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
 
@@ -64,7 +64,11 @@ export async function createFile<T>(
   // A request repeated with its Idempotency-Key must get its response even when the quota is full. Then its
   // bytes are not stored, but their hash shows that the request is the same.
   const isRepeatable = request.headers['idempotency-key'] !== undefined
-  const full = (): Error => quotaExceeded(Math.max(...places.map(({ quota }) => quota)))
+  const largest = places.reduce((most, place) => (place.quota > most.quota ? place : most))
+  const full = async (db: Db = services.db): Promise<Error> => {
+    const { bytes, reserved } = await usageOf(db, largest.workspaceId)
+    return quotaExceeded(largest.workspaceId, largest.quota, bytes + reserved)
+  }
   const reservation = reservations.begin({ places, ...(!isRepeatable && { error: full }) })
   try {
     const received = await tempFiles.receive(upload.file, {
@@ -106,7 +110,7 @@ interface ReceivedFile {
   received: TempFile
   reservation: Reservation
   /** The error for a quota without room for the file. */
-  full: () => Error
+  full: (db?: Db) => Promise<Error>
 }
 
 /** Stores the received file as a blob and inserts its row. */
@@ -124,8 +128,8 @@ async function storeFile<T>(
   upload.check?.(received)
   if (upload.projectId === undefined) await openWorkspace(db, request, fields.projectId)
   if (!received.isStored)
-    return await once(async () => {
-      throw full()
+    return await once(async (tx) => {
+      throw await full(tx)
     })
   const id = newFileId()
   return await storage.storeBlob(id, received, () =>

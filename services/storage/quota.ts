@@ -2,7 +2,7 @@
 import type { Config } from '../../infra/config/config.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { ApiError } from '../../infra/errors.ts'
+import { limitReached, type ApiError } from '../../infra/errors.ts'
 
 /** `reserved`: the bytes of unfinished uploads and of uploads in progress. */
 export interface Usage {
@@ -38,12 +38,17 @@ export async function takeStorage(
   { id, bytes, quota }: { id: string | null; bytes: number; quota: number },
 ): Promise<void> {
   const { taken, used } = await sql.endReservationAndLockStorage(tx, { workspace_id: workspaceId, id })
-  if (taken + bytes > quota || used + bytes > quota + toleratedBytes) throw quotaExceeded(quota)
+  if (taken + bytes > quota || used + bytes > quota + toleratedBytes)
+    throw quotaExceeded(workspaceId, quota, taken)
 }
 
-/** An upload that does not fit into the storage quota. */
-export function quotaExceeded(limit: number): ApiError {
-  return new ApiError(413, 'PAYLOAD_TOO_LARGE', `This would exceed the quota of ${limit} bytes.`, {
-    constraint: 'quota',
+/** An upload that does not fit into the storage quota of a workspace. */
+export function quotaExceeded(workspaceId: string, limit: number, used: number): ApiError {
+  const name = workspaceId.startsWith('prj_') ? 'project_storage_bytes' : 'storage_bytes'
+  return limitReached('PAYLOAD_TOO_LARGE', 'quota', `This would exceed the quota of ${limit} bytes.`, {
+    name,
+    limit,
+    used,
+    resets_at: null,
   })
 }

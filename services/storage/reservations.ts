@@ -27,7 +27,7 @@ export interface ReservationOptions {
   /** The bytes are in the first place that has room for them. */
   places: Place[]
   /** The error when no place has room. By default the bytes are refused without an error. */
-  error?: () => Error
+  error?: () => Error | Promise<Error>
 }
 
 export interface Reservations {
@@ -56,7 +56,7 @@ export class Reservation {
   readonly #held: Set<string>
   /** The places that are not known to be full. */
   readonly #places: Place[]
-  readonly #error: (() => Error) | undefined
+  readonly #error: ReservationOptions['error']
   /** Null until bytes are reserved. */
   #id: string | null = null
   #admitted = unreservedBytes
@@ -95,7 +95,7 @@ export class Reservation {
       this.#admitted = unreservedBytes
     }
     this.#admitted = 0
-    if (this.#error !== undefined) throw this.#error()
+    if (this.#error !== undefined) throw await this.#error()
     return false
   }
 

@@ -4,7 +4,7 @@ import type { Config } from '../../infra/config/config.ts'
 import { quotaSettings } from '../../infra/config/settings.ts'
 import type { ConstraintError } from '../../infra/database/errors.ts'
 import type { Db } from '../../infra/database/database.ts'
-import { forbidden } from '../../infra/errors.ts'
+import { limitReached } from '../../infra/errors.ts'
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import * as sql from '../../generated/sql/users.ts'
 
@@ -33,8 +33,16 @@ export function quotaErrors(config: Readonly<Config>): ConstraintError[] {
   return quotas.map(({ name, setting, what }) => ({
     constraint: `quota_${name}`,
     message: `quota ${name} is used up`,
-    error: () =>
-      forbidden(`A user may have ${config[setting]} ${what}. GET /v1/user/limits shows all limits.`, name),
+    error: (message) => {
+      const limit = config[setting]
+      const [, used = limit] = /is used up: (\d+)/.exec(message) ?? []
+      return limitReached(
+        'FORBIDDEN',
+        name,
+        `A user may have ${limit} ${what}. GET /v1/user/limits shows all limits.`,
+        { name, limit, used: Number(used), resets_at: null },
+      )
+    },
   }))
 }
 

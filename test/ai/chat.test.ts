@@ -262,7 +262,7 @@ t.test('every fault of the model ends the answer, and the session continues', as
     [{ kind: 'reset', after: 2 }, 503, 'some'],
     [{ kind: 'end', after: 2 }, 503, 'some'],
     [{ kind: 'status', status: 500 }, 503, null],
-    [{ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 429, null],
+    [{ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 503, null],
     [{ kind: 'status', status: 401 }, 503, null],
     [{ kind: 'broken_json', after: 2 }, 503, 'some'],
     [{ kind: 'error', after: 2 }, 503, 'some'],
@@ -430,7 +430,12 @@ t.test('a user has a limit of open answers and of tokens per day', async (t) => 
   const third = await person.client.post('/ai/chat', { message: 'Me too' })
   t.match(third, {
     status: 429,
-    body: { error: { code: 'RATE_LIMITED', details: { constraint: 'max_open' } } },
+    body: {
+      error: {
+        code: 'RATE_LIMITED',
+        details: { constraint: 'max_open', limit: { name: 'open_answers', limit: 2, used: 2 } },
+      },
+    },
   })
   for (const opened of streams) await opened.close()
   await waitUntilIdle(fixture)
@@ -440,7 +445,10 @@ t.test('a user has a limit of open answers and of tokens per day', async (t) => 
   }
   t.equal((await person.client.post('/ai/chat', { message: 'Spend it' })).status, 200)
   const over = await person.client.post('/ai/chat', { message: 'And more' })
+  const { limit } = over.body.error.details
   t.match(over, { status: 429, body: { error: { details: { constraint: 'tokens_per_day' } } } })
+  t.match(limit, { name: 'tokens_per_day', resets_at: /T00:00:00\.000Z$/ })
+  t.ok(limit.used >= limit.limit)
   t.ok(Number(over.headers.get('retry-after')) > 0)
   const other = await fixture.server.person()
   t.equal(

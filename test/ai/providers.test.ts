@@ -493,12 +493,17 @@ t.test('a busy provider is retried after its Retry-After, unless that is too lon
     modelServer.requests.length = 0
     modelServer.nextScripts.push(busy({ ...headers }))
     const { error } = await read(providers)
-    t.match(error, { status: 429, code: 'RATE_LIMITED', headers: { 'retry-after': seconds } })
+    t.match(error, {
+      status: 503,
+      code: 'UNAVAILABLE',
+      details: { reason: 'provider_busy' },
+      headers: { 'retry-after': seconds },
+    })
     t.notMatch(`${error.message} ${JSON.stringify(error.details)}`, /canary/)
     t.equal(modelServer.requests.length, 1)
   }
   const { providers: without } = await open(t, { script: busy({ 'retry-after': 'soon' }) }, { aiRetries: 0 })
-  t.match((await read(without)).error, { status: 429, headers: { 'retry-after': '5' } })
+  t.match((await read(without)).error, { status: 503, headers: { 'retry-after': '5' } })
   t.same(reports, [])
 })
 

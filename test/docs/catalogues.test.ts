@@ -5,8 +5,10 @@ import { join, resolve } from 'node:path'
 import t from 'tap'
 import { parse } from 'yaml'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import { errorCodes } from '../../generated/error-codes.ts'
 import { eventTypes } from '../../generated/events.ts'
 import { operations } from '../../generated/operations.ts'
+import type { ErrorCode } from '../../infra/errors.ts'
 import { codesByStatus } from '../support/contract/contract-statuses.ts'
 import { startServer } from '../support/server/server.ts'
 import { errors, events } from '../support/operations/example-fixtures.ts'
@@ -25,6 +27,10 @@ function thrownErrors(): Map<string, Set<number>> {
         /new ApiError\(\s*(\d{3}),\s*'([A-Z_]+)'/g,
       ))
         found.set(code, (found.get(code) ?? new Set()).add(Number(status)))
+      for (const [, code] of readFileSync(join(root, room, name), 'utf8').matchAll(
+        /limitReached\(\s*'([A-Z_]+)'/g,
+      ))
+        found.set(code, (found.get(code) ?? new Set()).add(errorCodes[code as ErrorCode].status))
     }
   }
   return found
@@ -63,7 +69,11 @@ function thrownConstraints(): Map<string, Set<string>> {
     // Each quota is a constraint, too.
     [
       'FORBIDDEN',
-      new Set([...found(/\bforbidden\([^]{0,400}?,\s*'(\w+)',?\s*(?:\)|\w+\))/g), ...quotaNames]),
+      new Set([
+        ...found(/\bforbidden\([^]{0,400}?,\s*'(\w+)',?\s*(?:\)|\w+\))/g),
+        ...found(/\blimitReached\(\s*'FORBIDDEN',\s*'(\w+)'/g),
+        ...quotaNames,
+      ]),
     ],
     // A link is gone with its status as the constraint.
     ['GONE', new Set([...found(/\bgone\(\s*'(\w+)'/g), 'expired', 'revoked', 'used_up'])],

@@ -23,6 +23,10 @@ const outlines = {
   'infra/database/database.ts':
     'export interface Db { rows: unknown[] }\nexport type Transaction = Db\n' +
     'export interface SqlClient { sql: unknown }\n',
+  'infra/errors.ts':
+    'export class ApiError extends Error {}\n' +
+    'export declare function tooManyOpen(...values: unknown[]): ApiError\n' +
+    'export declare function unavailable(): ApiError\n',
   'services/users/authentication.ts': 'export interface Principal { userId: string }\n',
 }
 

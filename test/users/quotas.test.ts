@@ -205,7 +205,7 @@ async function useOf(person: Person, name: string): Promise<{ limit: number; use
 
 const errorOf = (name: string) => {
   const { status, code, constraint } = userLimits.find((limit) => limit.name === name)!.error
-  return { status, code, details: { constraint } }
+  return { status, code, details: { constraint, reason: 'limit_reached', limit: { name } } }
 }
 
 const atOnce = async <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>

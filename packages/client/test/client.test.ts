@@ -1,4 +1,5 @@
 // The TypeScript client against a real server: requests, results, errors, and retries.
+import { ApiError as ServerError, type Details, type ErrorCode } from '../../../infra/errors.ts'
 import t from 'tap'
 import {
   ConnectionError,
@@ -34,16 +35,16 @@ const headers = {
   ratelimit: '"default";r=0;t=1',
   'ratelimit-policy': '"default";q=600;w=60',
 }
+const limit = { name: 'requests_default', limit: 600, used: 600, resets_at: '2026-11-21T10:00:00Z' }
 const refusal =
-  (status: number, code: string, more: Record<string, string> = {}, details = {}) =>
-  async () =>
-    new Response(
-      JSON.stringify({ error: { code, message: 'Not now.', details: { request_id: 'req_1', ...details } } }),
-      {
-        status,
-        headers: { ...headers, ...([429, 503].includes(status) && { 'retry-after': '0' }), ...more },
-      },
-    )
+  (status: number, code: ErrorCode, more: Record<string, string> = {}, details: Details = {}) =>
+  async () => {
+    const all = status === 429 ? { constraint: 'rate_limit', limit, ...details } : details
+    const isLater = [429, 503].includes(status) || details.constraint === 'in_progress'
+    const fields = { ...headers, ...(isLater && { 'retry-after': '0' }), ...more }
+    const error = new ServerError(status, code, 'Not now.', all, fields)
+    return new Response(JSON.stringify(error.toBody('req_1')), { status, headers: error.toHeaders() })
+  }
 /** Executes the request but loses the response. */
 const lost = async (request: Request): Promise<Response> => {
   await (await fetch(request)).arrayBuffer()
@@ -170,6 +171,18 @@ t.test('the client waits for a first attempt that is still in progress', async (
     { status: 409 },
   )
   t.equal(other.sent.length, 1, 'another conflict is none that passes')
+})
+
+t.test('a response with X-Should-Retry: false is not repeated', async (t) => {
+  const { sent, fetch } = faulty([refusal(503, 'UNAVAILABLE', { 'x-should-retry': 'false' })])
+  const final = createPlatformClient({
+    baseUrl: server.url,
+    apiKey: person.key,
+    fetch,
+    clock: instantClock(),
+  })
+  t.match(await apiErrorOf(final.getProfile()), { status: 503 })
+  t.equal(sent.length, 1)
 })
 
 t.test('the client waits as long as Retry-After says, in seconds or until a date', async (t) => {

@@ -16,6 +16,7 @@ DECLARE
   key bigint := hashtextextended('quota ' || name || ' ' || account, 0);
   places bigint := current_setting('max_connections')::bigint;
   most bigint;
+  used_now bigint;
 BEGIN
   IF checked THEN
     SELECT value INTO most FROM quota_limits l WHERE l.quota = name;
@@ -35,8 +36,9 @@ BEGIN
     END IF;
   END IF;
   PERFORM pg_advisory_xact_lock(key);
-  IF quota_used(name, account) + change > most THEN
-    RAISE EXCEPTION 'quota % is used up', name
+  used_now := quota_used(name, account);
+  IF used_now + change > most THEN
+    RAISE EXCEPTION 'quota % is used up: %', name, used_now
       USING ERRCODE = 'check_violation', CONSTRAINT = 'quota_' || name;
   END IF;
   INSERT INTO quota_changes (user_id, quota, change) VALUES (account, name, change);

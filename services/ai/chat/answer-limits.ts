@@ -74,11 +74,8 @@ async function replayedAnswer(
   return message
 }
 
-function requireWithinLimits(
-  config: Readonly<Config>,
-  { open, tokens, seconds_left: seconds }: sql.ReadUserStateRow,
-): void {
+function requireWithinLimits(config: Readonly<Config>, { open, tokens }: sql.ReadUserStateRow): void {
   if (open >= config.aiStreamsPerUser) throw tooManyOpen('answers', config.aiStreamsPerUser)
   if (config.aiTokensPerDay > 0 && tokens >= config.aiTokensPerDay)
-    throw new TokensUsedUp(config.aiTokensPerDay, seconds)
+    throw new TokensUsedUp(config.aiTokensPerDay, tokens)
 }

@@ -7,8 +7,6 @@ import type { Embed } from '../providers/embedding.ts'
 import { countTokens } from './token-estimate.ts'
 import { TokensUsedUp } from './usage.ts'
 
-const millisecondsPerDay = 86_400_000
-
 export interface EmbeddingAccount {
   userId: string
   /** Null for work without an API key. */
@@ -39,8 +37,7 @@ export async function embedWithinLimit(
   if (texts.length === 0) return []
   const charge = { userId, credentialId: credentialId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
   const charged = await chargeTokens(db, charge)
-  if (charged === null)
-    throw new TokensUsedUp(tokensPerDay, Math.ceil((startOfNextDay() - Date.now()) / 1000))
+  if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
     if (tokens === charge.tokens) return
@@ -67,9 +64,12 @@ export function estimateTokens(texts: string[]): number {
   return texts.reduce((sum, text) => sum + countTokens(text), 0)
 }
 
-/** The end of today (UTC), in milliseconds. */
-export function startOfNextDay(): number {
-  return (Math.floor(Date.now() / millisecondsPerDay) + 1) * millisecondsPerDay
+async function tokensUsed(db: Db, userId: string): Promise<number> {
+  const { tokens } = await sql.readTokensUsed(db, {
+    user_id: userId,
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
+  })
+  return tokens
 }
 
 /** @returns where the tokens were counted; null if they exceed the limit. */

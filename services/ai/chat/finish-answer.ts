@@ -146,9 +146,7 @@ export async function failStaleMessages(
 export function errorOfMessage(message: OwnedMessage): ApiError | null {
   if (message.status !== 'failed') return null
   const { code, message: text } = message.error ?? { code: 'UNAVAILABLE', message: 'The answer failed.' }
-  return new ApiError(
-    code === 'RATE_LIMITED' ? 429 : code === 'INVALID_REQUEST' ? 400 : 503,
-    code as ApiError['code'],
-    text,
-  )
+  // Rows of earlier versions have RATE_LIMITED for a provider that was busy.
+  if (code === 'RATE_LIMITED') return unavailable(text)
+  return new ApiError(code === 'INVALID_REQUEST' ? 400 : 503, code as ApiError['code'], text)
 }

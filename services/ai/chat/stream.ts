@@ -215,17 +215,13 @@ class AccessCheck {
   }
 }
 
-function errorEvent(
-  { id, clientRequestId }: FollowRequest,
-  { code, message, details }: ApiError,
-  offset: number,
-): AnswerEvent {
+function errorEvent({ id, clientRequestId }: FollowRequest, error: ApiError, offset: number): AnswerEvent {
   // As in the response header X-Request-ID.
   const requestId = clientRequestId ?? id
   return {
     event: 'error',
     id: String(offset + 1),
-    data: { error: { code, message, details: { ...details, request_id: requestId } } },
+    data: error.toBody(requestId),
   }
 }
 

@@ -2,19 +2,33 @@
 // that finishes it. Embeddings are counted before they are computed, see embeddings.ts.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db, SqlClient } from '../../../infra/database/database.ts'
-import { ApiError } from '../../../infra/errors.ts'
+import { ApiError, type ReachedLimit } from '../../../infra/errors.ts'
 
 /** The 429 for a user who has used the tokens of today. */
 export class TokensUsedUp extends ApiError {
-  constructor(tokensPerDay: number, secondsLeft: number) {
+  constructor(tokensPerDay: number, used: number) {
+    const dayEnds = startOfNextDay()
+    const limit: ReachedLimit = {
+      name: 'tokens_per_day',
+      limit: tokensPerDay,
+      used,
+      resets_at: new Date(dayEnds).toISOString(),
+    }
     super(
       429,
       'RATE_LIMITED',
       `The ${tokensPerDay} tokens of today (UTC) are used or reserved by answers in progress.`,
-      { constraint: 'tokens_per_day' },
-      { 'retry-after': String(secondsLeft) },
+      { constraint: 'tokens_per_day', limit },
+      { 'retry-after': String(Math.ceil((dayEnds - Date.now()) / 1000)) },
     )
   }
+}
+
+const millisecondsPerDay = 86_400_000
+
+/** The end of today (UTC), in milliseconds. */
+export function startOfNextDay(): number {
+  return (Math.floor(Date.now() / millisecondsPerDay) + 1) * millisecondsPerDay
 }
 
 export interface Usage {

@@ -1,7 +1,7 @@
 // Translates a failure of a provider: the error for the caller, whether to retry, and the report for the
 // operator. Neither text repeats what the provider sent, because that may contain the prompt or the API key.
 import OpenAI, { APIConnectionError, APIError } from 'openai'
-import { ApiError, invalidField, rateLimited, unavailable } from '../../../infra/errors.ts'
+import { ApiError, invalidField, unavailable } from '../../../infra/errors.ts'
 import { ResponseTooLarge } from './client.ts'
 
 /** A report about a provider. The message is for the operator. */
@@ -102,7 +102,7 @@ export function isMaxTokensTooLarge(error: unknown): boolean {
 
 function unavailableFailure(report: string, retryable: boolean, seconds?: number): ProviderFailure {
   return {
-    error: unavailable('The provider of the model failed; try again.', seconds),
+    error: unavailable('The provider of the model failed; try again.', seconds, 'provider_failed'),
     retryable,
     retryAfter: null,
     report,
@@ -138,7 +138,11 @@ function failureOfEvent(error: APIError): ProviderFailure {
 }
 
 function busyFailure(retryAfter: number | null): ProviderFailure {
-  const error = rateLimited(seconds(retryAfter) ?? defaultRetryAfter)
+  const error = unavailable(
+    'The provider of the model is busy; try again.',
+    seconds(retryAfter) ?? defaultRetryAfter,
+    'provider_busy',
+  )
   return { error, retryable: true, retryAfter, report: null }
 }
 

@@ -62,7 +62,7 @@ export async function insertUpload(
   const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
   const quota = quotaFor(config, projectId)
   const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
-  if (used + length > quota) throw quotaExceeded(quota)
+  if (used + length > quota) throw quotaExceeded(workspaceId, quota, used)
   const id = newId('upl')
   const createdAt = timeOf(id)
   const upload = await sql.insertUpload(tx, {

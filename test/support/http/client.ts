@@ -1,6 +1,8 @@
 // HTTP client of the tests. It asserts that every answer matches the published contract.
+import { errorCodes } from '../../../generated/error-codes.ts'
 import { replies } from '../../../infra/validation/replies.ts'
 import { operations, type OperationId } from '../../../generated/operations.ts'
+import type { components } from '../../../generated/types.ts'
 import type { Readable } from 'node:stream'
 import { type Dispatcher, request } from 'undici'
 import { methodsOf } from '../../../infra/contract/operations-by-path.ts'
@@ -92,10 +94,39 @@ export function assertMatchesSpec(id: OperationId, status: number, headers: Head
     id !== 'getReadiness'
   )
     throw new Error(`${id} ${status} could be cached`)
+  if (status >= 400 && declared.contentType === 'application/json' && id !== 'getReadiness')
+    assertErrorMatchesSpec(`${id} ${status}`, status, headers, body as ErrorBody)
   coveredResponses.add(`${id} ${status}`)
 }
 
-const impliedHeaders = ['X-Request-ID', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'Idempotent-Replayed']
+type ErrorBody = components['schemas']['ErrorResponse']
+
+/** Asserts what depends on the code of an error: its limit, its state, and whether to send it again. */
+function assertErrorMatchesSpec(name: string, status: number, headers: Headers, { error }: ErrorBody): void {
+  const { code, details } = error
+  const { limits, retry } = errorCodes[code] as { limits: readonly string[]; retry: string }
+  const isOverLimit = status === 429 || limits.includes(details.constraint ?? '')
+  if (isOverLimit !== (details.limit !== undefined) || isOverLimit !== (details.reason === 'limit_reached'))
+    throw new Error(
+      `${name} is over a limit and has no details.limit, or the reverse: ${JSON.stringify(error)}`,
+    )
+  if ((code === 'INVALID_STATE') !== (details.state !== undefined))
+    throw new Error(`${name} has no details.state, or should have none: ${JSON.stringify(error)}`)
+  const isFinal = retry !== 'later' && details.constraint !== 'in_progress'
+  if (isFinal !== (headers.get('x-should-retry') === 'false'))
+    throw new Error(`${name} has X-Should-Retry: ${headers.get('x-should-retry')}`)
+  if (status === 409 && isFinal === headers.has('retry-after'))
+    throw new Error(`${name} has Retry-After: ${headers.get('retry-after')}`)
+}
+
+const impliedHeaders = [
+  'X-Request-ID',
+  'X-Should-Retry',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'Idempotent-Replayed',
+]
 const found = new Map<string, ReturnType<typeof headersOf>>()
 
 function declaredHeaders(id: OperationId, status: number): ReturnType<typeof headersOf> {
