@@ -2835,7 +2835,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"owner","states":["deleted"]},
+    projectAccess: {"role":"owner","states":["active","archived","deleted"]},
     secretAnswer: false
   },
   archiveProject: {
@@ -2857,7 +2857,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin","states":["active"]},
+    projectAccess: {"role":"admin"},
     secretAnswer: false
   },
   unarchiveProject: {
@@ -2879,7 +2879,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"admin","states":["archived"]},
+    projectAccess: {"role":"admin"},
     secretAnswer: false
   },
   listMembers: {

@@ -70,7 +70,7 @@ export const aiDocuments = {
     return await db.transaction(async (tx) => {
       const previous = await openDocument(tx, request, { lock: true })
       if (previous.status === 'queued' || previous.status === 'processing')
-        throw invalidState('document', previous.status)
+        return { status: 200, body: toDocument(previous) }
       const body = await updateDocument(tx, { documents, events }, previous, { reparse: true })
       return { status: 200, body }
     })

@@ -20,8 +20,8 @@ export const aiMessages = {
   async cancelMessage(request, { db, generations }) {
     const message = await openMessage(db, request)
     // The keys of cancellations are not stored, so a request with any key counts as a repetition.
-    if (message.status === 'canceled' && request.idempotency !== null)
-      return { status: 200, body: toMessage(message), replayed: true }
+    if (message.status === 'canceled')
+      return { status: 200, body: toMessage(message), replayed: request.idempotency !== null }
     if (message.status !== 'in_progress') throw invalidState('message', message.status)
     await generations.cancel(db, message.id)
     const current = await openMessage(db, request)

@@ -30,6 +30,7 @@ export const invitations = {
       const { invitation: previous } = await findInvitation(tx, project, request)
       requireProjectStatus(project, request)
       request.ifMatch(previous)
+      if (previous.status === 'revoked') return { status: 204 }
       const invitation = await closeInvitation(tx, previous, 'revoked')
       await events.emit(tx, 'invitation.revoked', invitation, { previous })
       return { status: 204 }

@@ -40,6 +40,7 @@ export const paymentsOrders = {
     return await services.db.transaction(async (tx) => {
       requireNotSubscriptionOrder(await openOrder(tx, request, { lockProject: true }))
       const locked = await lockOrder(tx, request.params.id)
+      if (locked.order.status === 'canceled') return { status: 200, body: toOrder(locked.order) }
       const at = await paymentsNow(tx)
       return { status: 200, body: toOrder(await cancelOrder(tx, services, locked, at)) }
     })

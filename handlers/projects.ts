@@ -90,6 +90,7 @@ export const projects = {
   async restoreProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
+      if (previous.status !== 'deleted') return { status: 200, body: previous }
       const status = previous.archived_at === null ? 'active' : 'archived'
       return {
         status: 200,
@@ -101,6 +102,7 @@ export const projects = {
   async archiveProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
+      if (previous.status === 'archived') return { status: 200, body: previous }
       return {
         status: 200,
         body: await update(tx, events, 'project.archived', previous, {
@@ -114,6 +116,7 @@ export const projects = {
   async unarchiveProject(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const previous = await openProject(tx, request, { lock: true })
+      if (previous.status === 'active') return { status: 200, body: previous }
       return {
         status: 200,
         body: await update(tx, events, 'project.unarchived', previous, {

@@ -2150,7 +2150,7 @@ export interface Methods {
   /**
    * Accept an invitation to an organization: `POST /v1/organizations/{id}/members/{member_id}/accept`
    *
-   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). `removeOrganizationMember` declines it. Returns 409 if you are a member already, or the invitation has expired.
+   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). Accepting it again returns your membership. `removeOrganizationMember` declines it. Returns 409 if the invitation has expired.
    */
   acceptOrganizationInvitation (input: AcceptOrganizationInvitationInput): Answer<OrganizationMember>
   /**
@@ -2282,19 +2282,19 @@ export interface Methods {
   /**
    * Restore a project: `POST /v1/projects/{id}/restore`
    *
-   * Restores a deleted project to its previous status. Requires the role `owner`. Returns 409 if the project is not deleted.
+   * Restores a deleted project to its previous status. Requires the role `owner`. Returns a project that is not deleted as it is.
    */
   restoreProject (input: RestoreProjectInput): Answer<Project>
   /**
    * Archive a project: `POST /v1/projects/{id}/archive`
    *
-   * Makes a project read-only. Requires the role `admin`. Returns 409 if the project is already archived.
+   * Makes a project read-only. Requires the role `admin`. Returns an archived project as it is.
    */
   archiveProject (input: ArchiveProjectInput): Answer<Project>
   /**
    * Unarchive a project: `POST /v1/projects/{id}/unarchive`
    *
-   * Makes an archived project active again. Requires the role `admin`. Returns 409 if the project is not archived.
+   * Makes an archived project active again. Requires the role `admin`. Returns an active project as it is.
    */
   unarchiveProject (input: UnarchiveProjectInput): Answer<Project>
   /**
@@ -2342,13 +2342,13 @@ export interface Methods {
   /**
    * Revoke an invitation: `DELETE /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Returns 409 if the invitation is not pending.
+   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined, or has expired.
    */
   revokeInvitation (input: RevokeInvitationInput): Answer<undefined>
   /**
    * Accept an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
+   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Accepting it again returns the same membership. Returns 409 if the invitation is not pending or the project is archived.
    */
   acceptInvitation (input: AcceptInvitationInput): Answer<Member>
   /**
@@ -2360,7 +2360,7 @@ export interface Methods {
   /**
    * Decline an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/decline`
    *
-   * Declines an invitation to your email address, so that it cannot be accepted. The admins of the project can invite you again. Your email address must be verified and match the invitation (otherwise 404). Returns 409 if the invitation is not pending.
+   * Declines an invitation to your email address, so that it cannot be accepted. The admins of the project can invite you again. Your email address must be verified and match the invitation (otherwise 404). Returns a declined invitation as it is, and 409 if the invitation was accepted or revoked, or has expired.
    */
   declineInvitation (input: DeclineInvitationInput): Answer<Invitation>
   /**
@@ -2578,7 +2578,7 @@ export interface Methods {
   /**
    * Cancel an answer: `POST /v1/ai/messages/{id}/cancel`
    *
-   * Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns 409 if the answer has already ended; with an `Idempotency-Key`, a `canceled` answer is returned instead.
+   * Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns a canceled answer as it is, and 409 if the answer has ended otherwise.
    */
   cancelMessage (input: CancelMessageInput): Answer<Message>
   /**
@@ -2668,7 +2668,7 @@ export interface Methods {
   /**
    * Retry indexing a document: `POST /v1/ai/knowledge/{id}/documents/{document_id}/retry`
    *
-   * Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns 409 while the document is `queued` or `processing`.
+   * Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns a document that is `queued` or `processing` as it is.
    */
   retryDocument (input: RetryDocumentInput): Answer<KnowledgeDocument>
   /**
@@ -2740,7 +2740,7 @@ export interface Methods {
   /**
    * Cancel a pending order: `POST /v1/payments/orders/{id}/cancel`
    *
-   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns 409 for an order that is not pending and for an order of a subscription; cancel the subscription instead.
+   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns a canceled order as it is. Returns 409 for an order that was paid, and for an order of a subscription; cancel the subscription instead.
    */
   cancelOrder (input: CancelOrderInput): Answer<Order>
   /**
@@ -2794,7 +2794,7 @@ export interface Methods {
   /**
    * Expire a checkout session: `POST /v1/payments/checkout/{id}/expire`
    *
-   * Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns 409 if the session is not open.
+   * Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns an expired session as it is, and 409 if the session is complete.
    */
   expireCheckout (input: ExpireCheckoutInput): Answer<Checkout>
   /**
@@ -2812,13 +2812,13 @@ export interface Methods {
   /**
    * Cancel a subscription: `POST /v1/payments/subscriptions/{id}/cancel`
    *
-   * Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription whose first order or renewal is unpaid is always canceled immediately, with that order. Payments are not refunded. Returns 409 if the subscription is already canceled.
+   * Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription whose first order or renewal is unpaid is always canceled immediately, with that order. Payments are not refunded. Returns a subscription that is canceled, or is set to end with the period, as it is.
    */
   cancelSubscription (input: CancelSubscriptionInput): Answer<Subscription>
   /**
    * Resume a subscription: `POST /v1/payments/subscriptions/{id}/resume`
    *
-   * Withdraws a cancellation at the end of the period, so that the subscription renews. Returns 409 if the subscription has ended or is not set to cancel.
+   * Withdraws a cancellation at the end of the period, so that the subscription renews. Returns an active subscription that is not set to end as it is, and 409 if the subscription has ended.
    */
   resumeSubscription (input: ResumeSubscriptionInput): Answer<Subscription>
   /**

@@ -752,7 +752,7 @@ export interface OrganizationsMembersResource {
   /**
    * Accept an invitation to an organization: `POST /v1/organizations/{id}/members/{member_id}/accept`
    *
-   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). `removeOrganizationMember` declines it. Returns 409 if you are a member already, or the invitation has expired.
+   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). Accepting it again returns your membership. `removeOrganizationMember` declines it. Returns 409 if the invitation has expired.
    *
    * @param id The ID of the organization.
    * @param memberId The ID of the member of the organization.
@@ -972,7 +972,7 @@ export interface ProjectsResource {
   /**
    * Restore a project: `POST /v1/projects/{id}/restore`
    *
-   * Restores a deleted project to its previous status. Requires the role `owner`. Returns 409 if the project is not deleted.
+   * Restores a deleted project to its previous status. Requires the role `owner`. Returns a project that is not deleted as it is.
    *
    * @param id The ID of the project.
    * @param options The signal, the time limit and more.
@@ -981,7 +981,7 @@ export interface ProjectsResource {
   /**
    * Archive a project: `POST /v1/projects/{id}/archive`
    *
-   * Makes a project read-only. Requires the role `admin`. Returns 409 if the project is already archived.
+   * Makes a project read-only. Requires the role `admin`. Returns an archived project as it is.
    *
    * @param id The ID of the project.
    * @param options The signal, the time limit and more.
@@ -990,7 +990,7 @@ export interface ProjectsResource {
   /**
    * Unarchive a project: `POST /v1/projects/{id}/unarchive`
    *
-   * Makes an archived project active again. Requires the role `admin`. Returns 409 if the project is not archived.
+   * Makes an archived project active again. Requires the role `admin`. Returns an active project as it is.
    *
    * @param id The ID of the project.
    * @param options The signal, the time limit and more.
@@ -1080,7 +1080,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Revoke an invitation: `DELETE /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Returns 409 if the invitation is not pending.
+   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined, or has expired.
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
@@ -1090,7 +1090,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Accept an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Returns 409 if the invitation is not pending or the project is archived.
+   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Accepting it again returns the same membership. Returns 409 if the invitation is not pending or the project is archived.
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
@@ -1110,7 +1110,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Decline an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/decline`
    *
-   * Declines an invitation to your email address, so that it cannot be accepted. The admins of the project can invite you again. Your email address must be verified and match the invitation (otherwise 404). Returns 409 if the invitation is not pending.
+   * Declines an invitation to your email address, so that it cannot be accepted. The admins of the project can invite you again. Your email address must be verified and match the invitation (otherwise 404). Returns a declined invitation as it is, and 409 if the invitation was accepted or revoked, or has expired.
    *
    * @param id The ID of the project.
    * @param invitationId The ID of the invitation.
@@ -1500,7 +1500,7 @@ export interface AiMessagesResource {
   /**
    * Cancel an answer: `POST /v1/ai/messages/{id}/cancel`
    *
-   * Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns 409 if the answer has already ended; with an `Idempotency-Key`, a `canceled` answer is returned instead.
+   * Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns a canceled answer as it is, and 409 if the answer has ended otherwise.
    *
    * @param id The id of the message.
    * @param options The signal, the time limit and more.
@@ -1654,7 +1654,7 @@ export interface AiKnowledgeDocumentsResource {
   /**
    * Retry indexing a document: `POST /v1/ai/knowledge/{id}/documents/{document_id}/retry`
    *
-   * Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns 409 while the document is `queued` or `processing`.
+   * Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns a document that is `queued` or `processing` as it is.
    *
    * @param id The id of the knowledge base.
    * @param documentId The id of the document.
@@ -1788,7 +1788,7 @@ export interface PaymentsOrdersResource {
   /**
    * Cancel a pending order: `POST /v1/payments/orders/{id}/cancel`
    *
-   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns 409 for an order that is not pending and for an order of a subscription; cancel the subscription instead.
+   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns a canceled order as it is. Returns 409 for an order that was paid, and for an order of a subscription; cancel the subscription instead.
    *
    * @param id The id of the order.
    * @param options The signal, the time limit and more.
@@ -1886,7 +1886,7 @@ export interface PaymentsCheckoutResource {
   /**
    * Expire a checkout session: `POST /v1/payments/checkout/{id}/expire`
    *
-   * Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns 409 if the session is not open.
+   * Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns an expired session as it is, and 409 if the session is complete.
    *
    * @param id The id of the checkout session.
    * @param options The signal, the time limit and more.
@@ -1917,7 +1917,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * Cancel a subscription: `POST /v1/payments/subscriptions/{id}/cancel`
    *
-   * Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription whose first order or renewal is unpaid is always canceled immediately, with that order. Payments are not refunded. Returns 409 if the subscription is already canceled.
+   * Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription whose first order or renewal is unpaid is always canceled immediately, with that order. Payments are not refunded. Returns a subscription that is canceled, or is set to end with the period, as it is.
    *
    * @param id The id of the subscription.
    * @param body How to cancel the subscription.
@@ -1927,7 +1927,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * Resume a subscription: `POST /v1/payments/subscriptions/{id}/resume`
    *
-   * Withdraws a cancellation at the end of the period, so that the subscription renews. Returns 409 if the subscription has ended or is not set to cancel.
+   * Withdraws a cancellation at the end of the period, so that the subscription renews. Returns an active subscription that is not set to end as it is, and 409 if the subscription has ended.
    *
    * @param id The id of the subscription.
    * @param options The signal, the time limit and more.

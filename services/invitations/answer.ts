@@ -19,7 +19,7 @@ import {
   findOwnInvitation,
   type Invitation,
 } from '../projects/invitations.ts'
-import type { Member } from '../projects/members.ts'
+import { findMemberOf, type Member } from '../projects/members.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export interface AnswerServices {
@@ -37,6 +37,7 @@ interface ToOrganization {
   principal: Principal
 }
 
+/** Accepts the invitation, or returns the membership of a user who accepted it before. */
 export async function acceptToProject(
   tx: Transaction,
   { events, filesUrl }: AnswerServices,
@@ -47,6 +48,10 @@ export async function acceptToProject(
   const invitation = await findOwnInvitation(tx, project, request)
   requireProjectStatus(project, request)
   const { userId } = request.principal
+  if (invitation.status === 'accepted') {
+    const existing = await findMemberOf(tx, { projectId: project.id, userId }, filesUrl())
+    if (existing !== null) return existing
+  }
   const member = await acceptInvitation(tx, project, invitation, { userId, origin: filesUrl() })
   await events.emit(tx, 'member.added', member)
   return member
@@ -60,6 +65,7 @@ export async function declineToProject(
   const request = { ...invited, operation: operations.declineInvitation }
   const project = await openProject(tx, request, { lock: true })
   const previous = await findOwnInvitation(tx, project, request)
+  if (previous.status === 'declined') return previous
   const invitation = await closeInvitation(tx, previous, 'declined')
   await events.emit(tx, 'invitation.declined', invitation, { previous })
   return invitation
@@ -75,6 +81,7 @@ export async function acceptToOrganization(
     ...invited,
     operation: operations.acceptOrganizationInvitation,
   })
+  if (found.member.status === 'active') return found.member
   const { userId } = invited.principal
   const member = await acceptOrganizationInvitation(tx, found.member, { userId, origin: filesUrl() })
   await events.emit(tx, 'organization_member.added', member)

@@ -8,8 +8,8 @@ import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts
 
 /**
  * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription can be
- * canceled at period end; others are canceled immediately. Throws 409 when it is canceled or already
- * scheduled to be.
+ * canceled at period end; others are canceled immediately. Returns one that is canceled, or scheduled to be, as
+ * it is.
  */
 export async function cancelSubscription(
   tx: Transaction,
@@ -19,20 +19,17 @@ export async function cancelSubscription(
 ): Promise<OwnedSubscription> {
   const { status } = subscription
   const at = await paymentsNow(tx)
-  if (status === 'canceled') throw invalidState('subscription', status)
+  if (status === 'canceled') return subscription
   if (status !== 'active' || !atPeriodEnd)
     return await cancelSubscriptionAndOrder(tx, services, subscription, at)
-  if (subscription.cancel_at_period_end)
-    throw invalidState(
-      'subscription',
-      'scheduled',
-      'The subscription is already canceled at the end of its period.',
-      'cancel_at_period_end',
-    )
+  if (subscription.cancel_at_period_end) return subscription
   return await changeCancellation(tx, services, subscription, at)
 }
 
-/** Removes the scheduled cancellation of a locked subscription. Throws 409 when none is scheduled. */
+/**
+ * Removes the scheduled cancellation of a locked subscription. Returns an active one that has none as it is.
+ * Throws 409 for one that has ended or not begun.
+ */
 export async function resumeSubscription(
   tx: Transaction,
   services: PaymentServices,
@@ -41,13 +38,7 @@ export async function resumeSubscription(
   const { status, cancel_at_period_end: isScheduled } = subscription
   if (status === 'canceled' || (status !== 'active' && !isScheduled))
     throw invalidState('subscription', status)
-  if (!isScheduled)
-    throw invalidState(
-      'subscription',
-      'not_scheduled',
-      'The subscription is not canceled at the end of its period.',
-      'cancel_at_period_end',
-    )
+  if (!isScheduled) return subscription
   return await changeCancellation(tx, services, subscription, null)
 }
 

@@ -213,7 +213,7 @@ async function closeCheckout(
 
 /**
  * Expires an open session. If the session created its order, the order and its subscription are canceled too.
- * Throws 409 when the session is not open.
+ * Returns an expired session as it is. Throws 409 when the session is complete.
  */
 export async function expireCheckout(
   tx: Transaction,
@@ -223,7 +223,11 @@ export async function expireCheckout(
   at: Date,
 ): Promise<OwnedCheckout> {
   const { checkout, subscription } = locked
-  if (checkout?.id !== id) throw invalidState('checkout session', (await findCheckout(tx, id))!.status)
+  if (checkout?.id !== id) {
+    const current = (await findCheckout(tx, id))!
+    if (current.status === 'expired') return current
+    throw invalidState('checkout session', current.status)
+  }
   const expired = await closeCheckout(tx, services, checkout, at)
   if (!checkout.owns_order) return expired
   if (subscription !== null) await cancelSubscriptionNow(tx, services, subscription, at)

@@ -42,6 +42,17 @@ export async function findMember(
   return member
 }
 
+/** The membership of a user; null for a user who is not a member. */
+export async function findMemberOf(
+  db: Db,
+  { projectId, userId }: { projectId: string; userId: string },
+  origin: string,
+): Promise<Member | null> {
+  const where = { projectId_userId: { projectId, userId } }
+  const found = await db.prisma.member.findUnique({ where, select: { id: true } })
+  return found === null ? null : await findMember(db, projectId, found.id, origin)
+}
+
 /** Throws 403 when a caller who is not an owner adds, changes or removes an owner. */
 export function requireOwnerToChangeOwner(own: string, roles: string[]): void {
   if (own !== 'owner' && roles.includes('owner'))

@@ -39,7 +39,9 @@ t.test(
     const { data: member, response } = await grace.api.acceptInvitation({ path: of(invited) }).withResponse()
     t.equal(response.status, 201)
     t.match(member, { role: 'editor', created_by: admin.id, user: { id: grace.id } })
-    t.match(await apiErrorOf(grace.api.acceptInvitation({ path: of(invited) })), invalidState('accepted'))
+    const again = await grace.api.acceptInvitation({ path: of(invited) }).withResponse()
+    t.equal(again.response.status, 201)
+    t.same(again.data, member)
     t.equal((await grace.api.getProject({ path })).your_role, 'editor')
     t.equal((await grace.api.listMyInvitations()).pagination.total, 0)
   },
@@ -84,7 +86,7 @@ t.test('a declined invitation has ended; the same user is invited again, not add
   t.match(declined, { id: first.id, status: 'declined' })
   t.ok(declined.updated_at > first.updated_at)
   t.match(await apiErrorOf(person.api.acceptInvitation({ path: of(first) })), invalidState('declined'))
-  t.match(await apiErrorOf(person.api.declineInvitation({ path: of(first) })), invalidState('declined'))
+  t.same(await person.api.declineInvitation({ path: of(first) }), declined)
   t.match(await apiErrorOf(owner.api.revokeInvitation({ path: of(first) })), invalidState('declined'))
   t.equal((await person.api.listMyInvitations()).pagination.total, 0)
   t.same(
@@ -141,7 +143,8 @@ t.test('of accepting, declining and revoking at once, one wins', async (t) => {
     const order = [0, 1, 2].map((i) => ends[(i + round) % 3])
     const results = await Promise.allSettled([...order, ...order].map((end) => end()))
     const won = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []))
-    t.equal(won.length, 1, `${won}`)
+    t.equal(won.length, 2, 'the second request of the winner changes nothing')
+    t.equal(new Set(won).size, 1, `${won}`)
     for (const result of results)
       if (result.status === 'rejected') t.match(result.reason, invalidState(won[0]))
     t.equal((await owner.api.getInvitation(invitation)).status, won[0])
@@ -163,7 +166,7 @@ t.test('a revoked or expired invitation cannot be accepted', async (t) => {
   const revoked = await invite(owner, 'r@example.com')
   t.match(await apiErrorOf(viewer.api.revokeInvitation({ path: of(revoked) })), forbidden)
   await admin.api.revokeInvitation({ path: of(revoked) })
-  t.match(await apiErrorOf(admin.api.revokeInvitation({ path: of(revoked) })), { status: 409 })
+  await admin.api.revokeInvitation({ path: of(revoked) })
   const r = await server.person({ email: 'r@example.com' })
   t.match(await apiErrorOf(r.api.acceptInvitation({ path: of(revoked) })), invalidState('revoked'))
 

@@ -186,7 +186,7 @@ export async function createInvitation(
   server: TestServer,
   projectId: string,
   email: string,
-  status: 'pending' | 'revoked' = 'pending',
+  status: 'pending' | 'revoked' | 'declined' = 'pending',
 ): Promise<string> {
   const id = newId('inv')
   const createdAt = timeOf(id)

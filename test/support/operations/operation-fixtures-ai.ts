@@ -265,6 +265,6 @@ export const aiFixtures = {
   retryDocument: {
     build: onDocument(),
     withoutProject: onDocument(undefined, 'own'),
-    byStatus: { 409: onDocument(undefined, 'active', 'queued') },
+    byStatus: { 409: onDocument(undefined, 'archived') },
   },
 } satisfies Partial<Record<OperationId, Fixture>>

@@ -54,7 +54,10 @@ const onProject =
   async (context) => ({ params: { id: await createProject(context, status) }, ...(body && { body: body() }) })
 
 const onInvitation =
-  ({ state = 'pending', email }: { state?: 'pending' | 'revoked'; email?: 'caller' } = {}): RequestBuilder =>
+  ({
+    state = 'pending',
+    email,
+  }: { state?: 'pending' | 'revoked' | 'declined'; email?: 'caller' } = {}): RequestBuilder =>
   async (context) => {
     const id = await createProject(context)
     return {
@@ -427,9 +430,9 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 409: onProject('archived', projectFields) },
   },
   deleteProject: { build: onProject() },
-  restoreProject: { build: onProject('deleted'), byStatus: { 409: onProject('active') } },
-  archiveProject: { build: onProject(), byStatus: { 409: onProject('archived') } },
-  unarchiveProject: { build: onProject('archived'), byStatus: { 409: onProject('active') } },
+  restoreProject: { build: onProject('deleted') },
+  archiveProject: { build: onProject() },
+  unarchiveProject: { build: onProject('archived') },
   listMembers: { build: onProject() },
   addMember: {
     build: async (context) => {
@@ -453,7 +456,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   removeMember: { build: onOwnMember(), byStatus: { 409: onMember('archived') } },
   listInvitations: { build: onProject() },
   getInvitation: { build: onInvitation({ email: 'caller' }), role: 'none' },
-  revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
+  revokeInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'declined' }) } },
   resendInvitation: { build: onInvitation(), byStatus: { 409: onInvitation({ state: 'revoked' }) } },
   acceptInvitation: {
     build: onInvitation({ email: 'caller' }),
