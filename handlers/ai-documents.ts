@@ -13,7 +13,7 @@ import {
   type AddedDocument,
 } from '../services/ai/knowledge/documents.ts'
 import { openKnowledgeBase } from '../services/ai/knowledge/knowledge-bases.ts'
-import { conflict, invalidState } from '../infra/errors.ts'
+import { conflict } from '../infra/errors.ts'
 
 export const aiDocuments = {
   async listDocuments(request, { db, lists }) {

@@ -27,7 +27,9 @@ t.test('every file of docs/guides is in the list of guides', async (t) => {
 
 t.test('every guide has 300 to 700 words beside its tables', async (t) => {
   for (const name of guideNames) {
-    const words = readGuide(name).replace(/^\|.*$/gm, '').split(/\s+/).length
+    const words = readGuide(name)
+      .replace(/^\|.*$/gm, '')
+      .split(/\s+/).length
     t.ok(words >= 300 && words <= 700, `${name}: ${words} words`)
   }
 })
