@@ -1902,7 +1902,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/users",
     url: "/v1/users",
     tag: "users",
-    scopes: ["admin"],
+    scopes: ["users:admin"],
     rateLimit: "default",
     validators: {"query":"queryListUsers"},
     body: null,
@@ -1927,7 +1927,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/users",
     url: "/v1/users",
     tag: "users",
-    scopes: ["admin"],
+    scopes: ["users:admin"],
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyUserCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -1950,7 +1950,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
-    scopes: ["admin"],
+    scopes: ["users:admin"],
     rateLimit: "default",
     validators: {"path":"pathGetUser","query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
@@ -1975,7 +1975,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
-    scopes: ["admin"],
+    scopes: ["users:admin"],
     rateLimit: "write",
     validators: {"path":"pathGetUser","query":"queryNone","header":"headerIfMatch","body":"bodyUserUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -1999,7 +1999,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/users/{id}",
     url: "/v1/users/:id",
     tag: "users",
-    scopes: ["admin"],
+    scopes: ["users:admin"],
     rateLimit: "write",
     validators: {"path":"pathGetUser","query":"queryNone","header":"headerIfMatch"},
     body: null,
@@ -2552,7 +2552,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
-    organizationAccess: {"role":"admin","operators":true},
+    organizationAccess: {"role":"admin","operators":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },
@@ -4195,7 +4195,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/products",
     url: "/v1/payments/products",
     tag: "payments-catalogue",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyProductCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -4242,7 +4242,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/products/{id}",
     url: "/v1/payments/products/:id",
     tag: "payments-catalogue",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -4289,7 +4289,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/prices",
     url: "/v1/payments/prices",
     tag: "payments-catalogue",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyPriceCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -4336,7 +4336,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/prices/{id}",
     url: "/v1/payments/prices/:id",
     tag: "payments-catalogue",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"path":"pathGetPrice","query":"queryNone","header":"headerIfMatch","body":"bodyPriceUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -4374,7 +4374,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     readReplica: true,
     secretAnswer: false
   },
@@ -4420,7 +4420,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   cancelOrder: {
@@ -4442,7 +4442,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
     secretAnswer: false
   },
   getReceipt: {
@@ -4466,7 +4466,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   listRefunds: {
@@ -4489,7 +4489,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   createRefund: {
@@ -4498,7 +4498,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/orders/{id}/refunds",
     url: "/v1/payments/orders/:id/refunds",
     tag: "payments-refunds",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"path":"pathOrderId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyRefundCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -4535,7 +4535,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   listAllRefunds: {
@@ -4558,7 +4558,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     readReplica: true,
     secretAnswer: false
   },
@@ -4582,7 +4582,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   createCheckout: {
@@ -4627,7 +4627,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   expireCheckout: {
@@ -4649,7 +4649,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
     secretAnswer: false
   },
   listSubscriptions: {
@@ -4672,7 +4672,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     queryObjects: ["metadata"],
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     readReplica: true,
     secretAnswer: false
   },
@@ -4696,7 +4696,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer","operators":true},
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   cancelSubscription: {
@@ -4718,7 +4718,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
     secretAnswer: false
   },
   resumeSubscription: {
@@ -4740,7 +4740,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"],"operators":true},
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
     secretAnswer: false
   },
   getTestClock: {
@@ -4749,7 +4749,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/test-clock",
     url: "/v1/payments/test-clock",
     tag: "payments-clock",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "default",
     validators: {"query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
@@ -4773,7 +4773,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     path: "/v1/payments/test-clock/advance",
     url: "/v1/payments/test-clock/advance",
     tag: "payments-clock",
-    scopes: ["admin"],
+    scopes: ["payments:sell"],
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTestClockAdvance"},
     body: {"required":true,"contentTypes":["application/json"]},
@@ -5352,3 +5352,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
 
 /** The requests per minute of each policy. */
 export const rateLimits: Record<string, number> = {"default":600,"write":120,"upload":60,"ai":60,"page":120,"gateway":1200,"health":600,"auth":30,"mail":10,"refresh":600,"password":10,"address":120}
+
+/** By scope, the scopes that it includes. */
+export const includedScopes: Record<string, string[]> = {"admin":["payments:sell","users:admin"]}

@@ -1,11 +1,12 @@
 // Users, as an admin manages them.
 import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/contract/changes.ts'
+import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/deletion/delete-user.ts'
 import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
-import type { Principal } from '../services/users/authentication.ts'
+import { isOperator, type Principal } from '../services/users/authentication.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
 import {
   findUser,
@@ -49,6 +50,7 @@ export const users = {
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
       const previous = toUser(row, filesUrl())
+      requireMayChange(principal, row)
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
@@ -65,9 +67,15 @@ export const users = {
     })
   },
 
-  async deleteUser({ params: { id }, ifMatch }, { db, events, principals, filesUrl }) {
+  async deleteUser({ params: { id }, principal, ifMatch }, { db, events, principals, filesUrl }) {
     return await db.transaction(async (tx) => {
-      await deleteUser(tx, events, id, { origin: filesUrl(), ifMatch })
+      await deleteUser(tx, events, id, {
+        origin: filesUrl(),
+        authorize: (row) => {
+          requireMayChange(principal, row)
+          ifMatch(toUser(row, filesUrl()))
+        },
+      })
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 204 }
     })
@@ -77,6 +85,12 @@ export const users = {
 /** Whether a change lets another person into an account, or lets its own keys work again. */
 function opensAccount({ email, email_verified: verified, status }: Changes): boolean {
   return email !== undefined || verified === true || status === 'active'
+}
+
+/** Throws 403 for an admin, unless the key has the scope `admin`. */
+function requireMayChange(principal: Principal, { role }: { role: string }): void {
+  if (role === 'admin' && !isOperator(principal))
+    throw forbidden('Only API keys with the scope admin can change or delete an admin.', 'scope')
 }
 
 type Changes = Partial<components['schemas']['UserUpdate']>

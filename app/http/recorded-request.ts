@@ -4,6 +4,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { RequestRecorder } from '../../services/usage/recorder.ts'
 import type { AuditRecorder } from '../../services/audit/recorder.ts'
 import { isOperator, type Principal } from '../../services/users/authentication.ts'
+import { isOperatorScope } from '../../services/users/scopes.ts'
 import { clientRequestId } from './request-headers.ts'
 
 declare module 'fastify' {
@@ -120,8 +121,10 @@ export function isRead({ method }: FastifyRequest): boolean {
 
 /** Whether an operator uses the operation to read what belongs to others. */
 function readsOthers({ scopes, projectAccess, tag }: OperationInfo, principal: Principal | null): boolean {
-  if (principal === null || !isOperator(principal)) return false
-  return scopes?.includes('admin') === true || projectAccess?.operators === true || tag === 'audit'
+  if (principal === null) return false
+  const operators = projectAccess?.operators
+  if (operators !== undefined) return isOperator(principal, operators)
+  return scopes?.some(isOperatorScope) === true || (tag === 'audit' && isOperator(principal))
 }
 
 function isId(text: unknown): text is string {

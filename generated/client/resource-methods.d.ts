@@ -585,7 +585,7 @@ export interface UsersResource {
   /**
    * List users: `GET /v1/users`
    *
-   * Returns the active and disabled users of the platform. Only admins can call this operation.
+   * Returns the active and disabled users of the platform. It needs the scope `users:admin`.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -594,7 +594,7 @@ export interface UsersResource {
   /**
    * Create a user: `POST /v1/users`
    *
-   * Creates a user with a first API key and returns the secret of the key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. Only admins can call this operation.
+   * Creates a user with a first API key and returns the secret of the key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. It needs the scope `users:admin`.
    *
    * @param body A new user.
    * @param options The signal, the time limit and more.
@@ -603,7 +603,7 @@ export interface UsersResource {
   /**
    * Get a user: `GET /v1/users/{id}`
    *
-   * Returns a user of the platform. Only admins can call this operation.
+   * Returns a user of the platform. It needs the scope `users:admin`.
    *
    * @param id The ID of the user.
    * @param options The signal, the time limit and more.
@@ -612,7 +612,7 @@ export interface UsersResource {
   /**
    * Update a user: `PUT /v1/users/{id}`
    *
-   * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). Only admins can call this operation.
+   * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). It needs the scope `users:admin`; for an admin, and to make an admin, `admin`.
    *
    * @param id The ID of the user.
    * @param body The fields of the user to change.
@@ -622,7 +622,7 @@ export interface UsersResource {
   /**
    * Delete a user: `DELETE /v1/users/{id}`
    *
-   * Deletes the API keys, memberships and personal data of the user. Returns 409 if the user is the last owner of a project (constraint `last_owner`) or the last active admin (`last_admin`). Only admins can call this operation.
+   * Deletes the API keys, memberships and personal data of the user. Returns 409 if the user is the last owner of a project (constraint `last_owner`) or the last active admin (`last_admin`). It needs the scope `users:admin`; for an admin, `admin`.
    *
    * @param id The ID of the user.
    * @param options The signal, the time limit and more.
@@ -882,7 +882,7 @@ export interface ServiceAccountsApiKeysResource {
   /**
    * Create an API key for a service account: `POST /v1/service-accounts/{id}/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; the new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; `payments:sell` and `users:admin` count while you are an admin of the platform. The new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
    *
    * @param id The ID of the service account.
    * @param body A new API key.
@@ -1688,7 +1688,7 @@ export interface PaymentsProductsResource {
   /**
    * Create a product: `POST /v1/payments/products`
    *
-   * Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `admin`.
+   * Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `payments:sell`.
    *
    * @param body A new product.
    * @param options The signal, the time limit and more.
@@ -1706,7 +1706,7 @@ export interface PaymentsProductsResource {
   /**
    * Update a product: `PUT /v1/payments/products/{id}`
    *
-   * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `admin`.
+   * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `payments:sell`.
    *
    * @param id The ID of the product.
    * @param body The fields of the product to change.
@@ -1729,7 +1729,7 @@ export interface PaymentsPricesResource {
   /**
    * Create a price: `POST /v1/payments/prices`
    *
-   * Adds a price to a product. The amount, currency and interval of a price never change; to change them, create another price and archive the old one. Requires the scope `admin`.
+   * Adds a price to a product. The amount, currency and interval of a price never change; to change them, create another price and archive the old one. Requires the scope `payments:sell`.
    *
    * @param body A new price.
    * @param options The signal, the time limit and more.
@@ -1747,7 +1747,7 @@ export interface PaymentsPricesResource {
   /**
    * Archive or restore a price: `PUT /v1/payments/prices/{id}`
    *
-   * Sets `active` and merges `metadata`; the other fields of a price never change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `admin`.
+   * Sets `active` and merges `metadata`; the other fields of a price never change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `payments:sell`.
    *
    * @param id The ID of the price.
    * @param body The fields of the price to change.
@@ -1761,7 +1761,7 @@ export interface PaymentsOrdersResource {
   /**
    * List orders: `GET /v1/payments/orders`
    *
-   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `admin`: all orders, or those of a project or a user.
+   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all orders, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1822,7 +1822,7 @@ export interface PaymentsOrdersRefundsResource {
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `admin` and a key that is not limited to projects; buyers cannot refund their own orders.
+   * Refunds a paid order in full or in part. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders.
    *
    * @param id The id of the order.
    * @param body A new refund.
@@ -1846,7 +1846,7 @@ export interface PaymentsRefundsResource {
   /**
    * List refunds: `GET /v1/payments/refunds`
    *
-   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `admin`: all refunds, or those of a project or a user.
+   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all refunds, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1859,7 +1859,7 @@ export interface PaymentsCheckoutResource {
   /**
    * List checkout sessions: `GET /v1/payments/checkout`
    *
-   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `admin`: all sessions, or those of a project or a user.
+   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `payments:sell`: all sessions, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1899,7 +1899,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * List subscriptions: `GET /v1/payments/subscriptions`
    *
-   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `admin`: all subscriptions, or those of a project or a user.
+   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `payments:sell`: all subscriptions, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -1940,7 +1940,7 @@ export interface PaymentsTestClockResource {
   /**
    * Get the test clock: `GET /v1/payments/test-clock`
    *
-   * Returns the current time of the sandbox, by which subscriptions renew and checkout sessions expire. Returns 404 with another gateway. Requires the scope `admin`.
+   * Returns the current time of the sandbox, by which subscriptions renew and checkout sessions expire. Returns 404 with another gateway. Requires the scope `payments:sell`.
    *
    * @param options The signal, the time limit and more.
    */
@@ -1948,7 +1948,7 @@ export interface PaymentsTestClockResource {
   /**
    * Advance the test clock: `POST /v1/payments/test-clock/advance`
    *
-   * Moves the time of the sandbox forward, for all payments. Renewals, expirations and retries that become due are processed before the response, in order and each at its own time. One call processes up to 1,000 of them; if `now` is still before `to`, repeat the request without its `Idempotency-Key`. The clock never moves back: an earlier `to` returns 409. Requires the scope `admin`.
+   * Moves the time of the sandbox forward, for all payments. Renewals, expirations and retries that become due are processed before the response, in order and each at its own time. One call processes up to 1,000 of them; if `now` is still before `to`, repeat the request without its `Idempotency-Key`. The clock never moves back: an earlier `to` returns 409. Requires the scope `payments:sell`.
    *
    * @param body How far to advance the clock: either `to` or `by_seconds` is required.
    * @param options The signal, the time limit and more.

@@ -114,7 +114,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
 )
@@ -189,7 +189,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
   UNION
@@ -205,7 +205,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
 )
@@ -248,7 +248,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
 )
@@ -292,7 +292,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
   UNION
@@ -308,7 +308,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 ))
 )
@@ -474,7 +474,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence DESC LIMIT l.page
       ) p
@@ -505,7 +505,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
         ) p
@@ -527,7 +527,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
       ) p
@@ -543,7 +543,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
     ) UNION ALL (
@@ -556,7 +556,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
     ) UNION ALL (
@@ -569,7 +569,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.sequence DESC LIMIT l.page
     ) UNION ALL (
@@ -583,7 +583,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence DESC LIMIT l.page
       ) p
@@ -666,7 +666,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence ASC LIMIT l.page
       ) p
@@ -697,7 +697,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
         ) p
@@ -719,7 +719,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
       ) p
@@ -735,7 +735,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
     ) UNION ALL (
@@ -748,7 +748,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
     ) UNION ALL (
@@ -761,7 +761,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.sequence ASC LIMIT l.page
     ) UNION ALL (
@@ -775,7 +775,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND 'admin' = ANY(l.scopes))
+  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence ASC LIMIT l.page
       ) p

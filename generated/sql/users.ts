@@ -110,9 +110,11 @@ DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
 export const findApiKeyById = optional<{ id: string }, FindApiKeyByIdRow>(
   'users/find-api-key-by-id',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
-  k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
+  k.expires_at, k.revoked_at, u.status, a.status AS "account_status",
+  g.id AS "grantor_id", coalesce(g.role = 'admin' AND g.status = 'active', false) AS may_operate,
   s.id AS "service_account_id", coalesce(o.limits_of, s.account_id) AS "limits_of"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
+  LEFT JOIN users g ON g.id = CASE WHEN s.id IS NULL THEN u.id ELSE k.created_by END
   LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.id = $1`,
   ['id'],
@@ -129,7 +131,8 @@ export interface FindApiKeyByIdRow {
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
   account_status: 'active' | 'disabled' | 'deleted' | null
-  role: 'user' | 'admin'
+  grantor_id: string | null
+  may_operate: boolean
   service_account_id: string | null
   limits_of: string | null
 }
@@ -141,9 +144,11 @@ export interface FindApiKeyByIdRow {
 export const findApiKey = optional<{ digest: string }, FindApiKeyRow>(
   'users/find-api-key',
   `SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
-  k.expires_at, k.revoked_at, u.status, a.status AS "account_status", u.role,
+  k.expires_at, k.revoked_at, u.status, a.status AS "account_status",
+  g.id AS "grantor_id", coalesce(g.role = 'admin' AND g.status = 'active', false) AS may_operate,
   s.id AS "service_account_id", coalesce(o.limits_of, s.account_id) AS "limits_of"
 FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON s.user_id = u.id
+  LEFT JOIN users g ON g.id = CASE WHEN s.id IS NULL THEN u.id ELSE k.created_by END
   LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
@@ -160,7 +165,8 @@ export interface FindApiKeyRow {
   revoked_at: string | null
   status: 'active' | 'disabled' | 'deleted'
   account_status: 'active' | 'disabled' | 'deleted' | null
-  role: 'user' | 'admin'
+  grantor_id: string | null
+  may_operate: boolean
   service_account_id: string | null
   limits_of: string | null
 }

@@ -111,7 +111,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
@@ -181,7 +181,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
@@ -288,7 +288,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 )) AS "readable",
 json_build_object('id', e.id, 'type', e.type,
@@ -416,7 +416,7 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND 'admin' = ANY(w.scopes))
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
 )
 )) AS "allowed",
   e.id, e.type, e.created_at, 'v1' AS api_version, CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END AS project_id,

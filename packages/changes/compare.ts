@@ -105,7 +105,7 @@ function compareOperations(
     report('safe', 'operation-restored', 'no longer deprecated', place)
   compareSunset(report, before, after)
   compareServers(comparison, report, before, after)
-  compareSecurity(comparison, report, before, after)
+  compareSecurity(comparison, report, before, after, profile.includedScopes?.(comparison.after))
   compareParameters(comparison, key, report, before, after)
   compareBodies(comparison, key, report, before, after)
   compareResponses(comparison, key, report, before, after)

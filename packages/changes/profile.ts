@@ -6,6 +6,8 @@ export interface ChangesProfile {
   extensions: string[]
   /** Reports the changes of an operation that is in both documents. */
   compareOperation(report: Report, before: Node, after: Node): void
+  /** By scope, the scopes that it includes in this document. Default: none. */
+  includedScopes?(document: any): Record<string, string[]>
 }
 
 /** OpenAPI alone. */

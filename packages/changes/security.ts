@@ -12,6 +12,7 @@ export function compareSecurity(
   report: Report,
   before: Node,
   after: Node,
+  included: Record<string, string[]> = {},
 ): void {
   const alternatives = (document: Json, operation: Json): Alternatives =>
     operation.security ?? document.security ?? []
@@ -37,7 +38,8 @@ export function compareSecurity(
       )
       continue
     }
-    const needed = same.map((other) => scopesOf(other).filter((scope) => !scopesOf(former).includes(scope)))
+    const had = scopesOf(former).flatMap((scope) => [scope, ...(included[scope] ?? [])])
+    const needed = same.map((other) => scopesOf(other).filter((scope) => !had.includes(scope)))
     const [fewest] = needed.sort((a, b) => a.length - b.length)
     for (const scope of fewest)
       report('breaking', 'scope-required', `the scope ${scope} is now required`, place, before.pointer)

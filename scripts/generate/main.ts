@@ -117,7 +117,7 @@ export async function emit(spec: string, { root = ownRoot, matched = true } = {}
           'docs.json',
           emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` }),
         ],
-        ['operations.ts', emitOperations(operations, names, document['x-rate-limits'] ?? {})],
+        ['operations.ts', emitOperations(operations, names, document)],
         ['events.ts', eventTable],
         ['error-codes.ts', emitErrorCodes(codes)],
         ['routes.ts', emitRoutes(operations)],

@@ -78,7 +78,7 @@ export interface Operation {
   /** The fields of the resource that its update does not take. */
   fixedFields: string[]
   projectAccess: { role: string; states?: string[] } | null
-  organizationAccess: { role: string; operators?: boolean } | null
+  organizationAccess: { role: string; operators?: string } | null
   deprecation: Deprecation | null
   secretAnswer: boolean
   /** Whether the response depends only on the server. */
@@ -100,6 +100,7 @@ export interface Operation {
 
 export function operationsOf(document: Json): Operation[] {
   const found: Operation[] = []
+  const forOperators = new Set(['admin', ...(document['x-included-scopes']?.admin ?? [])])
   for (const [path, item] of Object.entries<Json>(document.paths)) {
     for (const method of methods) {
       const operation = item[method]
@@ -150,7 +151,8 @@ export function operationsOf(document: Json): Operation[] {
         fixedFields: method === 'put' && body !== undefined ? fixedFieldsOf(document, operation) : [],
         secretAnswer: operation['x-secret-answer'] === true,
         static: operation['x-static'] === true,
-        unlimitedKey: operation['x-unlimited-key'] ?? scopes?.includes('admin') ?? false,
+        unlimitedKey:
+          operation['x-unlimited-key'] ?? scopes?.some((scope) => forOperators.has(scope)) ?? false,
         needsSession: operation['x-needs-session'] === true,
         limitedSession: operation['x-limited-session'] === true,
         filesOrigin: operation['x-files-origin'] === true,

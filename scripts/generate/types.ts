@@ -30,7 +30,7 @@ export async function emitTypes(document: any, unions = new Map<string, string[]
 export function emitOperations(
   operations: Operation[],
   names: Map<string, ValidatorNames>,
-  rateLimits: Record<string, number>,
+  document: Record<string, any>,
 ): string {
   const byTag = tagsOf(operations).map(
     (tag) =>
@@ -108,7 +108,10 @@ ${rows.join(',\n')},
 })
 
 /** The requests per minute of each policy. */
-export const rateLimits: Record<string, number> = ${JSON.stringify(rateLimits)}
+export const rateLimits: Record<string, number> = ${JSON.stringify(document['x-rate-limits'] ?? {})}
+
+/** By scope, the scopes that it includes. */
+export const includedScopes: Record<string, string[]> = ${JSON.stringify(document['x-included-scopes'] ?? {})}
 `
 }
 

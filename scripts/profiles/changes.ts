@@ -7,6 +7,7 @@ const roles = ['none', 'viewer', 'editor', 'admin', 'owner']
 
 export const profile: ChangesProfile = {
   extensions: [...access, 'x-rate-limit'],
+  includedScopes: (document) => document['x-included-scopes'] ?? {},
   compareOperation(report, before, after) {
     for (const name of access) compareRoles(report, before, after, name)
     const [from, to] = [before.value['x-rate-limit'], after.value['x-rate-limit']]

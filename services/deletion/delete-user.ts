@@ -1,7 +1,7 @@
 // Deletes a user and all data that only the user owns. The row in `users` stays without personal data,
 // because projects and events still refer to it.
 import { restorableDays } from '../projects/projects.ts'
-import { lockAdminsAndUser, requireNotLastAdmin, toUser, type User } from '../users/users.ts'
+import { lockAdminsAndUser, requireNotLastAdmin } from '../users/users.ts'
 import type { Emitter } from '../events/emit.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { endMemberships, requireNotOnlyOwner } from '../organizations/members.ts'
@@ -28,19 +28,19 @@ const anonymized = {
 /**
  * Deletes a user in the transaction `tx`.
  * @param origin of the server, for the URLs in events
- * @param ifMatch called with the locked user; throws 412 when the request's If-Match does not match.
+ * @param authorize called with the locked user; throws when the caller may not delete the user.
  * @throws 404 when the user does not exist; 409 `last_admin` or `last_owner` for the last admin or owner.
  */
 export async function deleteUser(
   tx: Transaction,
   events: Emitter,
   id: string,
-  { origin, ifMatch }: { origin: string; ifMatch: (user: User) => void },
+  { origin, authorize }: { origin: string; authorize: (row: UserRow) => void },
 ): Promise<void> {
   // Every writer locks projects first, then members, then users.
   await sql.lockProjects(tx, { user_id: id })
   const row = await lockAdminsAndUser(tx, id)
-  ifMatch(toUser(row, origin))
+  authorize(row)
   await sql.lockForDeletion(tx, { id })
   await requireNotLastAdmin(tx, id)
   await requireNotOnlyOwner(tx, id)

@@ -166,7 +166,7 @@ function readParameters(principal: Principal, limit: number, filter: EventFilter
     project_ids: projects,
     all_projects: projects === null,
     in_project: named !== undefined,
-    operator: isOperator(principal),
+    operator: isOperator(principal, 'payments:sell'),
     max_scan: maxScanRows,
     first_block: firstBlock,
     unlimited_key_types: unlimitedKeyTypes,
@@ -204,7 +204,7 @@ export async function requireReadableProject(
 ): Promise<void> {
   // The project may be deleted: the deletion is one of its events.
   if (projectId !== undefined)
-    await requireMembership(db, projectId, principal, { deleted: true, operators: true })
+    await requireMembership(db, projectId, principal, { deleted: true, operators: 'payments:sell' })
 }
 
 /**
@@ -248,7 +248,7 @@ export function canReadEvent(
   if (principal.projectIds !== null) {
     if (projectId === null ? needsUnlimitedKey(type) : !principal.projectIds.has(projectId)) return false
   }
-  if (scope === saleScope && isOperator(principal)) return true
+  if (scope === saleScope && isOperator(principal, 'payments:sell')) return true
   if (projectId === null) return userId === null || userId === principal.userId
   return role !== null && ranks[role] >= ranks[minRole!]
 }

@@ -83,7 +83,7 @@ export async function findOrganizationInvitee(
   if (email !== undefined) return { userId: null, email: email.toLowerCase(), isAdded: false }
   const person = await sql.findPerson(tx, { user_id: userId!, caller_id: principal.userId })
   if (person === undefined) throw notFound('user', userId)
-  return { userId: person.id, email: null, isAdded: person.is_known || mayActAsOperator(principal) }
+  return { userId: person.id, email: null, isAdded: person.is_known || mayActAsOperator(principal, 'admin') }
 }
 
 /**

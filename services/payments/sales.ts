@@ -1,12 +1,12 @@
-// Access to the lists of orders, checkout sessions, subscriptions and refunds. Operators list those of all
-// users and projects; everyone else lists those of a project, those of an organization that they administer,
+// Access to the lists of orders, checkout sessions, subscriptions and refunds. Sellers (`payments:sell`) list
+// those of all users and projects; everyone else lists those of a project, those of an organization that they administer,
 // or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden } from '../../infra/errors.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
-import { requireUnrestrictedKey } from '../projects/resource-access.ts'
+import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
 
@@ -30,18 +30,22 @@ export interface SalesFilter {
 export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
   const filter = { workspace_id: projectId, organization_id: organizationId, user_id: userId }
-  if (isOperator(principal)) {
-    if (projectId === undefined || organizationId !== undefined) requireUnrestrictedKey(principal)
+  if (isOperator(principal, 'payments:sell')) {
+    if (projectId === undefined || organizationId !== undefined) requireKeyForAllProjects(principal)
     if (projectId !== undefined)
       await requireMembership(db, projectId, principal, {
         deleted: true,
-        operators: true,
+        operators: 'payments:sell',
         scope: scopeOf(operation),
       })
     return filter
   }
   if (userId !== undefined && userId !== principal.userId)
-    throw forbidden('Only API keys with the scope admin can list the sales of other users.', 'owner', userId)
+    throw forbidden(
+      'Only API keys with the scope payments:sell can list the sales of other users.',
+      'owner',
+      userId,
+    )
   if (organizationId !== undefined) {
     requireUnrestrictedKey(principal)
     await requireReadRole(db, organizationId, principal, 'admin')

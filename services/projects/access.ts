@@ -6,6 +6,7 @@ import * as sql from '../../generated/sql/projects.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { isOperator, mayActAsOperator, type Principal } from '../users/authentication.ts'
+import type { Scope } from '../users/scopes.ts'
 import { restorableDays, type Project, type Role } from './projects.ts'
 
 /**
@@ -72,13 +73,14 @@ export async function openProjectInAnyState(
 }
 
 /**
- * Whether the caller is an operator, and needs no role because the access of the operation declares
- * `operators`. To change something, operators need a key that is not limited to projects.
+ * Whether the caller has the scope of operators that the access of the operation declares in `operators`, and
+ * needs no role. To change something, operators need a key that is not limited to projects.
  */
 export function isForOperator({ operation, principal }: AccessRequest): boolean {
   const { method, projectAccess, organizationAccess } = operation
+  const scope = (projectAccess ?? organizationAccess)?.operators
   const mayAccess = method === 'GET' ? isOperator : mayActAsOperator
-  return (projectAccess ?? organizationAccess)?.operators === true && mayAccess(principal)
+  return scope !== undefined && mayAccess(principal, scope)
 }
 
 /** 403 for a caller with a lower role in the project, or none. */
@@ -135,20 +137,18 @@ export interface RequiredAccess {
   role: Rank
   /** The statuses that the project may have. */
   states: string[]
-  /** Whether operators need no role, and the status of the project does not matter to them. */
-  operators: boolean
 }
 
 export function requiredAccess(operation: Pick<OperationInfo, 'id' | 'projectAccess'>): RequiredAccess {
   if (operation.projectAccess === null) throw new Error(`${operation.id} declares no x-project-access`)
-  const defaults = { states: ['active', 'archived'], operators: false }
+  const defaults = { states: ['active', 'archived'] }
   return { ...defaults, ...operation.projectAccess } as RequiredAccess
 }
 
 interface MembershipOptions {
   role?: Rank
   deleted?: boolean
-  operators?: boolean
+  operators?: Scope
   scope?: string
 }
 
@@ -156,7 +156,7 @@ interface MembershipOptions {
  * For a project that a body or a query parameter names: requires that the caller is a member.
  * @param options.role the least role; default: any.
  * @param options.deleted whether the project may be deleted.
- * @param options.operators whether operators need no membership.
+ * @param options.operators with this scope operators need no membership.
  * @param options.scope the scope of what is read or written; default: the project itself.
  * @throws 404 when the project does not exist, 403 when the caller is not a member or has a lower role, or
  * the key is limited to other projects.
@@ -165,11 +165,14 @@ export async function requireMembership(
   db: Db,
   projectId: string,
   principal: Principal,
-  { role = 'viewer', deleted = false, operators = false, scope = 'projects:read' }: MembershipOptions = {},
+  { role = 'viewer', deleted = false, operators, scope = 'projects:read' }: MembershipOptions = {},
 ): Promise<void> {
   const found = await sql.findMembership(db, { project_id: projectId, user_id: principal.userId, scope })
   if (found === undefined || (found.deleted && !deleted)) throw notFound('project', projectId)
-  if (ranks[found.role ?? 'none'] < ranks[role] && !(operators && isOperator(principal)))
+  if (
+    ranks[found.role ?? 'none'] < ranks[role] &&
+    !(operators !== undefined && isOperator(principal, operators))
+  )
     throw missingRole(role, found.role, projectId)
   if (principal.projectIds !== null && !principal.projectIds.has(projectId))
     throw keyForOtherProjects(projectId)

@@ -100,7 +100,7 @@ export async function findInvitee(
   const isMember = found?.is_member === true
   if (address !== undefined) return { who: { email: address }, isMember, addedId: null }
   if (found === undefined) throw notFound('user', userId)
-  const mayAdd = found.is_known || mayActAsOperator(principal)
+  const mayAdd = found.is_known || mayActAsOperator(principal, 'admin')
   return { who: { userId: found.id }, isMember, addedId: mayAdd ? found.id : null }
 }
 

@@ -1,6 +1,6 @@
 // Authorization for resources in a workspace. A workspace is a project or a user's own space outside all
 // projects. In a project, `x-project-access` decides by role and project status; outside, only the owner has
-// access. Where `x-project-access` declares `operators`, operators have access to all resources; to change
+// access. Where `x-project-access` declares `operators`, operators with that scope have access to all resources; to change
 // them, they need a key that is not limited to projects. The errors come in this order: 404 when the resource
 // does not exist, 403 without permission, 409 for the wrong project status.
 import { isForOperator, keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
@@ -52,7 +52,10 @@ export function requirePermission<Found extends WorkspaceResource>(
 ): asserts found is Found {
   const { operation, principal } = request
   if (found === undefined) throw notFound(resource.name, resource.id)
-  if (isForOperator(request)) return requireKeyAccess(principal, found.project_id)
+  if (isForOperator(request)) {
+    if (found.project_id === null) return requireKeyForAllProjects(principal)
+    return requireKeyAccess(principal, found.project_id)
+  }
   if (found.project_status === 'deleted') throw notFound(resource.name, resource.id)
   requireRole(found, principal, requiredAccess(operation).role, resource)
 }
@@ -73,6 +76,11 @@ export function requireWorkspaceStatus(
 export function requireUnrestrictedKey(principal: Principal): void {
   if (principal.serviceAccountId !== null)
     throw forbidden('A service account works in projects; name one in project_id.', 'service_account')
+  requireKeyForAllProjects(principal)
+}
+
+/** Throws 403 for a key that is limited to some projects. */
+export function requireKeyForAllProjects(principal: Principal): void {
   if (principal.projectIds !== null)
     throw forbidden(
       'This API key is limited to some projects; name one of them in project_id.',

@@ -15,7 +15,7 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { refusalOf, type Principal } from './authentication.ts'
 import { Networks, requireNetworks } from './networks.ts'
-import { allScopes, type Scope } from './scopes.ts'
+import { allScopes, withIncluded, type Scope } from './scopes.ts'
 
 export type ApiKey = components['schemas']['ApiKey']
 export type CurrentApiKey = components['schemas']['CurrentApiKey']
@@ -238,7 +238,8 @@ export function changesOfApiKey(
   const changes = changesOf(key, update)
   if (changes === null) return null
   const scopes = changes.scopes ?? key.scopes
-  const added = scopes.find((scope) => !key.scopes.includes(scope))
+  const own = withIncluded(key.scopes)
+  const added = scopes.find((scope) => !own.has(scope))
   if (added !== undefined)
     throw forbidden(`This API key does not have the scope ${added}; scopes can only be removed.`, 'scope')
   requireGrantable(principal, {

@@ -12,7 +12,7 @@ import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
-import { defaultScopes, type Scope } from './scopes.ts'
+import { defaultScopes, isOperatorScope, withIncluded, type Scope } from './scopes.ts'
 import { Networks } from './networks.ts'
 
 /** The API key or the session that made a request, and its owner. */
@@ -23,11 +23,19 @@ export interface Principal {
   accountId: string
   /** Null for a person. */
   serviceAccountId: string | null
+  /**
+   * The user whose role allows the scopes of operators: the person, or who made the key of the service
+   * account.
+   */
+  grantorId: string | null
   /** The id of the API key, or of the session. */
   credentialId: string
   /** Null for a session. */
   keyName: string | null
-  /** The scopes that the key or session has now. `admin` is left out when the owner is no longer an admin. */
+  /**
+   * The scopes that the key or session has now, with those that `admin` includes. Without the scopes of operators when
+   * the `grantorId` is no longer an admin.
+   */
   scopes: ReadonlySet<string>
   /** The projects that the key or session is limited to; null for all projects of its owner. */
   projectIds: ReadonlySet<string> | null
@@ -39,19 +47,17 @@ export interface Principal {
   expiresAt: Date | null
 }
 
-/**
- * Whether the key belongs to an operator: an admin who gave it the scope `admin`. Operators see every sale.
- */
-export function isOperator({ scopes }: Principal): boolean {
-  return scopes.has('admin')
+/** Whether the key belongs to an operator: an admin gave it the scope, or `admin`, which includes it. */
+export function isOperator({ scopes }: Principal, scope: Scope = 'admin'): boolean {
+  return scopes.has(scope)
 }
 
 /**
  * Whether the key may act for the platform: with an operator's key that is limited to projects, the operator
  * reads their sales, and otherwise does what every member may do.
  */
-export function mayActAsOperator(principal: Principal): boolean {
-  return isOperator(principal) && principal.projectIds === null
+export function mayActAsOperator(principal: Principal, scope: Scope): boolean {
+  return isOperator(principal, scope) && principal.projectIds === null
 }
 
 /** Throws 403 for a service account. */
@@ -267,7 +273,8 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
     changes++
     if (cache.delete(digestOrId)) return
     for (const [cacheKey, { principal }] of cache) {
-      if (principal.userId === digestOrId || principal.accountId === digestOrId) cache.delete(cacheKey)
+      const { userId, accountId, grantorId } = principal
+      if ([userId, accountId, grantorId].includes(digestOrId)) cache.delete(cacheKey)
     }
   }
 }
@@ -289,7 +296,8 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
     serviceAccountId: row.service_account_id,
     credentialId: row.id,
     keyName: row.name,
-    scopes: new Set(row.scopes.filter((scope) => scope !== 'admin' || row.role === 'admin')),
+    grantorId: row.grantor_id,
+    scopes: withIncluded(row.scopes.filter((scope) => !isOperatorScope(scope) || row.may_operate)),
     projectIds: row.all_projects ? null : new Set(row.project_ids),
     isLimitedSession: false,
     networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
@@ -320,12 +328,14 @@ export function principalOfUser(
   }: Partial<SessionOfUser> = {},
 ): Principal {
   const all = defaultScopes(role)
-  const scopes = asked === null ? all : all.filter((scope) => asked.includes(scope))
+  const granted = asked && withIncluded(asked)
+  const scopes = granted === null ? all : all.filter((scope) => granted.has(scope))
   return {
     type: 'session',
     userId,
     accountId: userId,
     serviceAccountId: null,
+    grantorId: userId,
     credentialId,
     keyName: null,
     scopes: new Set(scopes),

@@ -1,4 +1,5 @@
 // The scopes of API keys.
+import { includedScopes } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 
 export type Scope = components['schemas']['Scope']
@@ -19,10 +20,22 @@ export const allScopes: readonly Scope[] = [
   'webhooks:read',
   'webhooks:write',
   'keys:write',
+  'payments:sell',
+  'users:admin',
   'admin',
 ]
 
-/** The scopes of a new user's first key: all scopes, `admin` only for an admin. */
+/** Whether the scope is one of operators: `admin`, or one that it includes. */
+export function isOperatorScope(scope: string): boolean {
+  return scope === 'admin' || includedScopes.admin.includes(scope)
+}
+
+/** The scopes, and those that they include. */
+export function withIncluded(scopes: readonly string[]): Set<string> {
+  return new Set(scopes.flatMap((scope) => [scope, ...(includedScopes[scope] ?? [])]))
+}
+
+/** The scopes of a new user's first key: all scopes, those of operators only for an admin. */
 export function defaultScopes(role: 'user' | 'admin'): Scope[] {
-  return allScopes.filter((scope) => scope !== 'admin' || role === 'admin')
+  return allScopes.filter((scope) => !isOperatorScope(scope) || role === 'admin')
 }

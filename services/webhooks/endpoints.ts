@@ -69,7 +69,8 @@ function keyHasProjects(
   return own === null || (!allProjects && projectIds.every((id) => own.has(id)))
 }
 
-const eventScopes = [...new Set(Object.values(eventTypes).map(({ scope }) => scope))]
+/** The scopes of events. With `payments:sell`, an endpoint receives the sales of others. */
+const eventScopes = [...new Set([...Object.values(eventTypes).map(({ scope }) => scope), 'payments:sell'])]
 
 /** The scopes and projects that an endpoint gets from the API key that creates it. */
 export function grantsOfKey(principal: Principal): Grants {

@@ -10,5 +10,5 @@ AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce({role} <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = {user}
     ELSE true END
-  OR ({events/is-sale} AND {admin} AND 'admin' = ANY({scopes}))
+  OR ({events/is-sale} AND {admin} AND {scopes} && '{admin,payments:sell}')
 )

@@ -21,6 +21,7 @@ export async function addUser(db: Db): Promise<Principal> {
     userId: id,
     accountId: id,
     serviceAccountId: null,
+    grantorId: null,
     credentialId: newId('key'),
     keyName: 'Key',
     scopes: new Set(['ai:read']),

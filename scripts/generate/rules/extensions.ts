@@ -35,6 +35,7 @@ const consoleHints: Check = (value) => {
 const extensions: Record<string, Record<string, Check>> = {
   Root: {
     'x-scopes': anything,
+    'x-included-scopes': anything,
     'x-rate-limits': (value) =>
       Object.values(value ?? {}).every((limit) => Number.isInteger(limit) && Number(limit) > 0)
         ? null

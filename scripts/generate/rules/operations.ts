@@ -194,7 +194,7 @@ export const operationRules = {
         location: location.child(['responses', '200']).key(),
       })
   }),
-  'project-access': eachOperation((operation, { url, ctx, location }) => {
+  'project-access': eachOperation((operation, { url, root, ctx, location }) => {
     const access = operation['x-project-access']
     if (url.startsWith('/projects/{id}') && access === undefined) {
       ctx.report({
@@ -204,7 +204,7 @@ export const operationRules = {
     }
     if (access === undefined) return
     const at = location.child('x-project-access')
-    for (const message of accessProblems('x-project-access', access, projectRoles))
+    for (const message of accessProblems('x-project-access', access, projectRoles, root['x-scopes']))
       ctx.report({ message, location: at })
     for (const state of access.states ?? []) {
       if (!['active', 'archived', 'deleted'].includes(state)) {
@@ -215,7 +215,7 @@ export const operationRules = {
       }
     }
   }),
-  'organization-access': eachOperation((operation, { url, ctx, location }) => {
+  'organization-access': eachOperation((operation, { url, root, ctx, location }) => {
     const access = operation['x-organization-access']
     if (access === undefined) {
       if (url.includes('{') && hasOrganizationScope(operation))
@@ -226,7 +226,12 @@ export const operationRules = {
       return
     }
     const at = location.child('x-organization-access')
-    for (const message of accessProblems('x-organization-access', access, organizationRoles))
+    for (const message of accessProblems(
+      'x-organization-access',
+      access,
+      organizationRoles,
+      root['x-scopes'],
+    ))
       ctx.report({ message, location: at })
   }),
   'raw-is-json': eachOperation((operation, { ctx, location }) => {
@@ -284,11 +289,18 @@ export const operationRules = {
 }
 
 /** The problems of a declared role, and of `operators`. */
-function accessProblems(name: string, { role, operators }: any, roles: string[]): string[] {
+function accessProblems(
+  name: string,
+  { role, operators }: any,
+  roles: string[],
+  scopes: Record<string, string> = {},
+): string[] {
   const known = `${roles.slice(0, -1).join(', ')} or ${roles.at(-1)}`
   return [
     ...(roles.includes(role) ? [] : [`unknown role \`${role}\`; use ${known}`]),
-    ...(operators === undefined || operators === true ? [] : [`operators of ${name} is true or left out`]),
+    ...(operators === undefined || scopes[operators] !== undefined
+      ? []
+      : [`operators of ${name} is the scope of those who need no role, or left out`]),
   ]
 }
 

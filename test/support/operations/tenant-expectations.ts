@@ -3,6 +3,7 @@
 import { operations, type OperationId } from '../../../generated/operations.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Person } from '../server/server.ts'
+import { isOperatorScope } from '../../../services/users/scopes.ts'
 
 /**
  * `limited`: a key of the other tenant itself for another project. `operator`: a key with the scope admin of
@@ -229,9 +230,9 @@ export function expectationOf(
   const { scopes, unlimitedKey, projectAccess, organizationAccess } = operations[id] as OperationInfo
   const isLimited = kind === 'limited' || kind === 'limited operator'
   if (scopes === null) throw new Error(`${id} needs no API key: declare what others get in exceptions`)
-  if (scopes.includes('admin')) return kind === 'operator' ? 'allowed' : 403
+  if (scopes.some(isOperatorScope)) return kind === 'operator' ? 'allowed' : 403
   if (unlimitedKey === true && isLimited) return 403
-  if (kind === 'operator' && projectAccess?.operators === true) return 'allowed'
+  if (kind === 'operator' && projectAccess?.operators !== undefined) return 'allowed'
   if (!hasIds) return 'own'
   // Inside the caller's own resource, a part of another tenant's resource does not exist.
   if (field?.startsWith('path ') === true && field !== 'path id') return 404
