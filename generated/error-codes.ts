@@ -41,6 +41,7 @@ export const errorCodes = {
     limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","document_bytes","sessions","messages","pending_orders"],
     states: [],
     reasons: {
+      session: 'sign_in_required',
       passkeys: 'limit_reached',
       api_keys: 'limit_reached',
       organizations: 'limit_reached',
@@ -65,7 +66,6 @@ export const errorCodes = {
       role: 'role',
       allowed_addresses: 'allowed_addresses',
       owner: 'owner',
-      session: 'session',
       current_password: 'current_password',
       origin: 'origin',
       recent_sign_in: 'recent_sign_in',

@@ -196,7 +196,7 @@ t.test('passkeys are added soon after a sign-in only, and only by their owner', 
   })
   t.match(await person.client.post('/user/passkey-options'), {
     status: 403,
-    body: { error: { details: { constraint: 'session' } } },
+    body: { error: { details: { constraint: 'session', reason: 'sign_in_required' } } },
   })
   const added = await add(person, new PasskeyDevice(page))
   const stranger = await sessionOf(await server.person())
