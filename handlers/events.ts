@@ -30,7 +30,9 @@ export const events = {
         : { types: filter.types, placeIds: await placesOf(db, principal, organizationId, projectId) }
     const { entries, hasMore, next } = await read(lists, principal, position, limit, selected)
     const data = entries.map(({ event }) => event)
-    return { status: 200, body: { data, has_more: hasMore, next_cursor: cursors.encode(next) } }
+    const cursorOfNext = cursors.encode(next)
+    const pagination = { has_more: hasMore, next_cursor: hasMore ? cursorOfNext : null }
+    return { status: 200, body: { data, pagination, has_more: hasMore, next_cursor: cursorOfNext } }
   },
 
   async getEvent({ principal, params: { id } }, { db }) {

@@ -2866,7 +2866,7 @@ export interface Methods {
   /**
    * List events: `GET /v1/events`
    *
-   * Returns events that the API key can read now, by default oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor`: a new event never appears before it. Events are kept for at least 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
+   * Returns events that the API key can read now, by default oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor` of the page, not of its `pagination`: a new event never appears before it. Events are kept for at least 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
    */
   listEvents: OptionalListMethod<ListEventsInput, PlatformEventList, PlatformEvent>
   /**

@@ -13,6 +13,7 @@ export interface Page<Item> {
     limit: number
     total: number
     total_pages: number
+    has_more: boolean
     /** Where the next page begins; null on the last page. */
     next_cursor: string | null
   }
@@ -31,7 +32,17 @@ export function pageOf<Item>(
   nextCursor: string | null,
 ): Page<Item> {
   const totalPages = Math.ceil(total / limit)
-  return { data, pagination: { page, limit, total, total_pages: totalPages, next_cursor: nextCursor } }
+  return {
+    data,
+    pagination: {
+      page,
+      limit,
+      total,
+      total_pages: totalPages,
+      has_more: nextCursor !== null,
+      next_cursor: nextCursor,
+    },
+  }
 }
 
 /** Escapes text for LIKE, and for Prisma's `contains`, which does not escape it. */

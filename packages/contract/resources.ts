@@ -51,10 +51,12 @@ export function listItemKind(document: Json, operation: Operation): string | nul
   return ownId(document, itemSchema(document, operation))?.kind ?? null
 }
 
-/** Whether the list has `data` and `pagination`. */
+/** Whether the list has `data` and `pagination`. A log, which has no parameter `page`, is none. */
 export function isPaged(operation: Operation): boolean {
   const properties = operation.method === 'GET' ? successOf(operation)?.media.schema.properties : undefined
-  return properties?.data !== undefined && properties.pagination !== undefined
+  if (properties?.data === undefined || properties.pagination === undefined) return false
+  const names = operation.parameters.map(({ name }) => name)
+  return names.includes('page') || !names.includes('cursor')
 }
 
 export function itemSchema(document: Json, operation: Operation): Json {

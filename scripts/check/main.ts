@@ -39,6 +39,11 @@ const steps: Step[] = [
     command: ['scripts/check/openapi.ts'],
   },
   {
+    name: 'contract',
+    summary: 'descriptions, limits, cursors, filters and idempotency of the contract agree',
+    command: ['scripts/check/contract.ts'],
+  },
+  {
     name: 'settings',
     summary: '.env.example and docs/configuration.md match the settings table',
     command: ['scripts/settings/main.ts', '--check'],

@@ -18,7 +18,13 @@ export const headerConditions: Record<string, (declared: Declared, status: strin
   resource: (declared, status) =>
     status === '201' || (status === '200' && (readsResource(declared) || returnsResource(declared))),
   paged: ({ document, operation }, status) =>
-    status === '200' && resolve(document, jsonOf(document, operation))?.properties?.pagination !== undefined,
+    status === '200' &&
+    hasPages(document, resolve(document, jsonOf(document, operation))?.properties?.pagination),
+}
+
+/** Whether the `pagination` of a list has page numbers. That of a log has only the next cursor. */
+export function hasPages(document: Json, pagination: Json): boolean {
+  return resolve(document, pagination)?.properties?.page !== undefined
 }
 
 /** Whether the operation is the GET of a resource: of one that can be changed, or of an id. */

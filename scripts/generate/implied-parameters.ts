@@ -1,6 +1,6 @@
 // Adds the parameters of x-implied-parameters to each operation, depending on what the operation declares.
 import { declaredOperations, isSecured, type Declared } from './implied-responses.ts'
-import { readsResource } from './implied-headers.ts'
+import { hasPages, readsResource } from './implied-headers.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 
 type Json = any
@@ -40,9 +40,9 @@ export function addImpliedParameters(document: Json): void {
   }
 }
 
-/** The schema of the items of a list with `pagination`; null for other operations. */
+/** The schema of the items of a list with pages; null for other operations. */
 function itemOf({ document, operation }: Declared): Json | null {
   const schema = resolve(document, operation.responses['200'])?.content?.['application/json']?.schema
   const { data, pagination } = resolve(document, schema)?.properties ?? {}
-  return pagination === undefined ? null : resolve(document, resolve(document, data).items)
+  return hasPages(document, pagination) ? resolve(document, resolve(document, data).items) : null
 }

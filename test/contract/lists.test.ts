@@ -652,6 +652,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
             limit: 3,
             total: all.length,
             total_pages: Math.ceil(all.length / 3),
+            has_more: cursor !== null,
           })
           t.equal(cursor === null, page * 3 >= all.length, 'the last page has no cursor')
           collectedIds.push(...body.data.map((item: { id: string }) => item.id))
@@ -763,6 +764,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
         limit: 3,
         total: pagination.total,
         total_pages: Math.ceil(pagination.total / 3),
+        has_more: false,
         next_cursor: null,
       })
       t.equal(
@@ -807,13 +809,14 @@ for (const id of cursorLists) {
     )
     const allButOne = (await send(withQuery(request, { limit: String(itemCount - 1) }))).body
     t.equal(allButOne.has_more, true, 'one item is left')
+    t.same(allButOne.pagination, { has_more: true, next_cursor: allButOne.next_cursor })
     t.same(
       (await send(withQuery(request, { cursor: allButOne.next_cursor }))).body.data,
       whole.body.data.slice(-1),
     )
     t.same(
       (await send(withQuery(request, { cursor }))).body,
-      { data: [], has_more: false, next_cursor: cursor },
+      { data: [], pagination: { has_more: false, next_cursor: null }, has_more: false, next_cursor: cursor },
       'no items are left',
     )
   })

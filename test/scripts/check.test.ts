@@ -2,7 +2,9 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
+import contract from '../../generated/openapi.json' with { type: 'json' }
 import { benchmarkProblem } from '../../scripts/check/benchmarks.ts'
+import { contractProblems } from '../../scripts/check/contract.ts'
 import { domainProblem, layerProblems } from '../../scripts/check/layers.ts'
 import { lineProblems } from '../../scripts/check/lines.ts'
 import { openapiProblems } from '../../scripts/check/openapi.ts'
@@ -269,6 +271,69 @@ t.test('each linter of the OpenAPI document reports its mistakes, and no excepti
   ])
     t.match(problems, `(${rule})`)
 })
+
+t.test('a contract that contradicts itself is reported, each contradiction by its operation', (t) => {
+  t.same(contractProblems(contract), [], 'this project has none')
+  const seeded: Array<[(document: any) => void, string]> = [
+    [
+      ({ paths }) => (paths['/explain'].post.parameters = [idempotencyKey]),
+      'explainAccess: declares Idempotency-Key, and does not replay its response',
+    ],
+    [
+      ({ paths }) => (paths['/projects'].post['x-idempotency'] = 'none'),
+      'createProject: declares Idempotency-Key, and does not replay its response',
+    ],
+    [
+      ({ paths }) => (paths['/projects'].post.description += ' `colour` is optional.'),
+      'createProject: the description names `colour`, which no schema of it has',
+    ],
+    [
+      ({ paths }) => (paths['/projects'].post.description += ' Only admins can call this operation.'),
+      'createProject: the description says that only admins can call it, and `security` does not',
+    ],
+    [
+      ({ components }) => (components.schemas.LogPagination.properties.next_cursor.type = 'string'),
+      'listEvents: `next_cursor` and `has_more` of `pagination` are not those of the other lists',
+    ],
+    [
+      ({ components }) => delete components.schemas.PlatformEventList.properties.pagination,
+      'listEvents: `next_cursor` and `has_more` of `pagination` are not those of the other lists',
+    ],
+    [
+      ({ paths }) => without(paths['/storage/files'].get, 'CreatedBy'),
+      "listFiles: the list of a project's resources lacks the filter `created_by`",
+    ],
+    [
+      ({ paths }) => without(paths['/storage/files'].get, 'OfOrganization'),
+      "listFiles: the list of a project's resources lacks the filter `organization_id`",
+    ],
+    [
+      (document) => document['x-error-codes'].FORBIDDEN.limits.shift(),
+      'FORBIDDEN: the constraint `passkeys` is a limit, and `limits` does not list it',
+    ],
+    [
+      (document) => document['x-error-codes'].FORBIDDEN.limits.push('cars'),
+      'FORBIDDEN: the limit `cars` is no constraint',
+    ],
+    [
+      ({ components }) => delete components.schemas.ErrorDetails.properties.limit,
+      'createProject: the 403 cannot carry `details.limit`',
+    ],
+  ]
+  for (const [seed, problem] of seeded) {
+    const document = structuredClone(contract)
+    seed(document)
+    t.ok(contractProblems(document).includes(problem), problem)
+  }
+  t.end()
+})
+
+const idempotencyKey = { $ref: '#/components/parameters/IdempotencyKey' }
+
+/** Removes a parameter of a list. */
+function without(operation: { parameters: Array<{ $ref?: string }> }, name: string): void {
+  operation.parameters = operation.parameters.filter(({ $ref }) => $ref?.split('/').at(-1) !== name)
+}
 
 t.test('benchmarks of a version before the last minor version are too old', async (t) => {
   const page = (version: string, commit = 'd489df175f') => `- Version: ${version}\n- Commit: ${commit}\n`

@@ -177,11 +177,12 @@ export const operationRules = {
       if (!header(ok, name))
         ctx.report({ message: `the 200 of a file must declare the header ${name}`, location: at })
   }),
-  /** The server writes the Link header of every response with `pagination`. */
+  /** The server writes the Link header of every response with the page number in `pagination`. */
   'list-is-paged': eachOperation((operation, { path, method, root, ctx, location }) => {
     const ok = resolved(operation.responses?.['200'], ctx)
     const schema = resolved(ok?.content?.['application/json']?.schema, ctx)
-    if (method !== 'get' || schema?.properties?.pagination === undefined) return
+    const pagination = resolved(schema?.properties?.pagination, ctx)
+    if (method !== 'get' || pagination?.properties?.page === undefined) return
     const names = new Set(parametersOf(operation, path, ctx).map((p) => p.name))
     const areImplied = implies(root, 'parameters', 'paged')
     for (const name of areImplied ? ['sort'] : ['page', 'limit', 'sort', 'order']) {
