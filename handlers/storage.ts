@@ -1,22 +1,13 @@
 // Handlers of files.
-import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { deleteDocumentsOfFiles } from '../services/ai/knowledge/documents.ts'
-import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 import { createFile } from '../services/storage/create-file.ts'
+import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
-import {
-  findFile,
-  folderOf,
-  toFile,
-  listFiles,
-  openDownload,
-  openFile,
-  requireFutureExpiry,
-} from '../services/storage/files.ts'
+import { toFile, listFiles, openDownload, openFile, requireFutureExpiry } from '../services/storage/files.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
+import { updateFile } from '../services/storage/update-file.ts'
 
 export const storage = {
   async listFiles(request, { db, lists }) {
@@ -31,9 +22,22 @@ export const storage = {
       maxBytes: services.config.uploadMaxBytes,
       projectId: form.received.project_id,
       fields() {
-        const { name, project_id: projectId = null, expires_at: expiresAt, ...fields } = form.fields()
+        const {
+          name,
+          project_id: projectId = null,
+          expires_at: expiresAt,
+          on_conflict: onConflict,
+          ...fields
+        } = form.fields()
         requireFutureExpiry(expiresAt)
-        return { sha256: headers['x-content-sha256'], ...fields, name: name!, projectId, expiresAt }
+        return {
+          sha256: headers['x-content-sha256'],
+          ...fields,
+          name: name!,
+          projectId,
+          expiresAt,
+          onConflict,
+        }
       },
     }
     return await createFile(services, request, upload, async (_tx, file) => {
@@ -47,34 +51,17 @@ export const storage = {
 
   async updateFile(request, { db, events }) {
     requireFutureExpiry(request.body.expires_at)
-    return await db.transaction(async (tx) => {
-      const previous = await openFile(tx, request, { lock: true })
-      request.ifMatch(previous)
-      const { path } = request.body
-      const changes = changesOf(previous, {
-        ...request.body,
-        ...(path !== undefined && { path: folderOf(path) }),
-      })
-      if (changes === null) return { status: 200, body: toFile(previous) }
-      const { expires_at: expiresAt, ...fields } = changes
-      await tx.prisma.file.update({
-        where: { id: previous.id },
-        data: { ...fields, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
-        select: { id: true },
-      })
-      const file = (await findFile(tx, previous.id))!
-      await events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
-      return { status: 200, body: file }
-    })
+    return await db.transaction(async (tx) => ({
+      status: 200,
+      body: await updateFile(tx, events, request),
+    }))
   },
 
   async deleteFile(request, { db, events }) {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
-      await deleteDocumentsOfFiles(tx, events, [file.id])
-      await tx.prisma.file.delete({ where: { id: file.id }, select: { id: true } })
-      await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+      await deleteFile(tx, events, toFile(file))
       return { status: 204 }
     })
   },

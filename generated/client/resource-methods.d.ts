@@ -1142,6 +1142,7 @@ export interface StorageFilesResource {
    * Upload a file: `POST /v1/storage/upload`
    *
    * Uploads a file in one multipart request, with its fields in any order. The server detects the content type from the bytes. Uploads are atomic and durable: a rejected or interrupted upload leaves nothing behind. Returns 413 with the constraint `quota` if the file would exceed the storage quota of the user or project. Fields before the file are checked before the file is received.
+   * `on_conflict` says what happens if another file has the same folder and name: `duplicate` (default), `fail`, `rename` or `replace`. Of several requests at once, one creates the file at the place, and the others see it.
    *
    * @param body A file and its metadata, as form fields.
    * @param options The signal, the time limit and more.
@@ -1159,7 +1160,7 @@ export interface StorageFilesResource {
   /**
    * Update a file: `PUT /v1/storage/files/{id}`
    *
-   * Changes the attributes of a file; its content never changes. Omitted fields stay as they are. `metadata` is merged key by key, and `tags` are replaced as a whole.
+   * Changes the attributes of a file; its content never changes. Omitted fields stay as they are. `metadata` is merged key by key, and `tags` are replaced as a whole. With `on_conflict`, other files with the same folder and name are a conflict; the file keeps its id in any case.
    *
    * @param id The id of the file.
    * @param body The fields to change. Omitted fields stay as they are.
@@ -1250,12 +1251,15 @@ export interface StorageUploadsResource {
    *
    * `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
    * `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
-   * comma-separated list), `expires_at` and `sha256`. Other keys are stored and returned, but have no
+   * comma-separated list), `expires_at`, `sha256` and `on_conflict`. Other keys are stored and returned, but have no
    * effect.
    *
    * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
    * the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
    * of a user; above it, the request returns 403 with the constraint `uploads`.
+   *
+   * `on_conflict` takes effect when the upload completes. With `fail`, a file that has the same folder and
+   * name already is reported at once, by 409 with the constraint `name_taken`.
    *
    * If the first bytes are rejected or interrupted, no upload is created, unless the request has an
    * `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
@@ -1298,7 +1302,9 @@ export interface StorageUploadsResource {
    * request returns 409. Acknowledged bytes are durable, and bytes received before a broken connection are
    * kept. With `Upload-Checksum`, the body is stored completely or, on a mismatch (460), not at all.
    *
-   * The last byte creates the file. Until the file exists, `Upload-Offset` stays below the length; send
+   * The last byte creates the file. If `on_conflict` is `fail` and another file has the same folder and
+   * name by then, the request returns 409 with the constraint `name_taken`, and the upload is deleted.
+   * Until the file exists, `Upload-Offset` stays below the length; send
    * the last byte again.
    *
    * Only one request at a time writes to an upload. A new request ends a stalled one; otherwise it waits

@@ -297,6 +297,28 @@ export interface FindFileRow {
 }
 
 /**
+ * The first of the names that no file in the folder has. The file `besides` does not count.
+ * @see prisma/sql/storage/find-free-name.sql
+ */
+export const findFreeName = optional<{ names: readonly string[]; workspace_id: string; folder: string; besides: string }, FindFreeNameRow>(
+  'storage/find-free-name',
+  `SELECT n.name AS "name"
+FROM unnest($1::text[]) WITH ORDINALITY AS n (name, position)
+WHERE NOT EXISTS (
+  SELECT FROM files f
+  WHERE f.workspace_id = $2 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
+  AND normalize(f.path, NFC) = normalize($3, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize(n.name, NFC), 0)
+  AND normalize(f.name, NFC) = normalize(n.name, NFC))
+    AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+)
+ORDER BY n.position LIMIT 1`,
+  ['names', 'workspace_id', 'folder', 'besides'],
+)
+export interface FindFreeNameRow {
+  name: string
+}
+
+/**
  * A link of a file.
  * @see prisma/sql/storage/find-link.sql
  */
@@ -385,7 +407,7 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
+u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
 )
 export interface FindUploadRow {
@@ -410,6 +432,7 @@ export interface FindUploadRow {
   tags: string[]
   file_expires_at: string | null
   sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
@@ -535,22 +558,22 @@ export interface InsertLinkRow {
  * Inserts an upload. Does not check the quota.
  * @see prisma/sql/storage/insert-upload.sql
  */
-export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
+export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
   'storage/insert-upload',
   `WITH u AS (
   INSERT INTO uploads (id, project_id, user_id, workspace_id, name, path, declared_content_type, visibility,
-    metadata, tags, file_expires_at, sha256, raw_metadata, length, created_at, expires_at)
+    metadata, tags, file_expires_at, sha256, on_conflict, raw_metadata, length, created_at, expires_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5,
     $6, $7, $8, $9, $10, $11, $12,
-    $13, $14, $15)
+    $13, $14, $15, $16)
   RETURNING *
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.multipart FROM u`,
-  ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'raw_metadata', 'length', 'created_at', 'expires_at'],
+u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM u`,
+  ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'on_conflict', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
 export interface InsertUploadRow {
   id: string
@@ -574,8 +597,28 @@ export interface InsertUploadRow {
   tags: string[]
   file_expires_at: string | null
   sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
+}
+
+/**
+ * Whether a file in the folder has the name. The file `besides` does not count.
+ * @see prisma/sql/storage/is-name-taken.sql
+ */
+export const isNameTaken = one<{ workspace_id: string; folder: string; name: string; besides: string }, IsNameTakenRow>(
+  'storage/is-name-taken',
+  `SELECT EXISTS (
+  SELECT FROM files f
+  WHERE f.workspace_id = $1 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($2, NFC), 0)
+  AND normalize(f.path, NFC) = normalize($2, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
+  AND normalize(f.name, NFC) = normalize($3, NFC))
+    AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+) AS is_taken`,
+  ['workspace_id', 'folder', 'name', 'besides'],
+)
+export interface IsNameTakenRow {
+  is_taken: boolean
 }
 
 /**
@@ -632,7 +675,7 @@ export interface ListFileBlobsRow {
  * minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; folder: string; name: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
@@ -640,7 +683,7 @@ export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern', 'created_by'],
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'folder', 'name', 'name_pattern', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
   SELECT my.project_id FROM members my
@@ -657,8 +700,12 @@ WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
       visibility: { sql: `f.visibility = ANY($13)`, searches: true },
       tag: { sql: `f.tags @> ARRAY[$14]::text[]`, searches: true },
       path: { sql: `f.path COLLATE "C" = $15 OR f.path COLLATE "C" LIKE $16`, searches: true },
-      name_pattern: { sql: `lower(f.name) LIKE lower($17)`, searches: true },
-      created_by: { sql: `f.owner_id = $18` },
+      folder: { sql: `(hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($17, NFC), 0)
+  AND normalize(f.path, NFC) = normalize($17, NFC))`, searches: true },
+      name: { sql: `(hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($18, NFC), 0)
+  AND normalize(f.name, NFC) = normalize($18, NFC))`, searches: true },
+      name_pattern: { sql: `lower(f.name) LIKE lower($19)`, searches: true },
+      created_by: { sql: `f.owner_id = $20` },
     },
     sorts: {
       created_at: `f.id`,
@@ -850,7 +897,7 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.multipart FROM uploads u
+u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
 FOR UPDATE SKIP LOCKED`,
@@ -878,6 +925,7 @@ export interface LockExpiredUploadsRow {
   tags: string[]
   file_expires_at: string | null
   sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
 }
@@ -926,6 +974,46 @@ export interface LockFileRow {
 }
 
 /**
+ * Locks the files with this folder and name for their deletion, at most `limit`. The file `besides` does not
+ * count.
+ * @see prisma/sql/storage/lock-files-at-place.sql
+ */
+export const lockFilesAtPlace = many<{ workspace_id: string; folder: string; name: string; besides: string; limit: number }, LockFilesAtPlaceRow>(
+  'storage/lock-files-at-place',
+  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+FROM files f
+WHERE f.workspace_id = $1 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($2, NFC), 0)
+  AND normalize(f.path, NFC) = normalize($2, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
+  AND normalize(f.name, NFC) = normalize($3, NFC))
+  AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+ORDER BY f.id LIMIT $5
+FOR UPDATE OF f`,
+  ['workspace_id', 'folder', 'name', 'besides', 'limit'],
+)
+export interface LockFilesAtPlaceRow {
+  id: string
+  name: string
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Makes the transactions that take storage in a workspace wait for each other. `taken`: the bytes of its
  * files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does
  * not count.
@@ -951,7 +1039,7 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
+u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
 )
@@ -977,6 +1065,7 @@ export interface LockUploadRow {
   tags: string[]
   file_expires_at: string | null
   sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean

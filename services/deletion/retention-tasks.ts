@@ -1,11 +1,9 @@
 // The retention tasks of all domains, in the order in which they run.
 import * as sql from '../../generated/sql/idempotency.ts'
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
-import { deleteDocumentsOfFiles } from '../ai/knowledge/documents.ts'
 import { eventRetentionTasks } from '../events/retention.ts'
 import { projectRetentionTasks } from './purge-project.ts'
 import { projectCountTasks } from '../projects/counts.ts'
-import { expiryTasks, type StorageRetention } from '../storage/retention.ts'
 import { quotaCountTasks } from '../users/quotas.ts'
 import { webhookRetentionTasks } from '../webhooks/retention.ts'
 
@@ -29,13 +27,4 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
 /** Adds the changes of counters to their totals. */
 export function countTasks(): RetentionTask[] {
   return [...quotaCountTasks(), ...projectCountTasks()]
-}
-
-/** Deletes expired files and uploads. Documents that were created from a file are deleted before the file. */
-export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
-  return expiryTasks({
-    storage,
-    events,
-    deleteDocuments: (tx, fileId) => deleteDocumentsOfFiles(tx, events, [fileId]),
-  })
 }

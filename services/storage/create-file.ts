@@ -8,7 +8,8 @@ import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
-import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
+import { claimPlace, type FileConflictPolicy } from './file-places.ts'
+import { folderOf, insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
@@ -34,6 +35,8 @@ export interface FileFields extends Omit<
 > {
   /** The expected SHA-256 in hex. Default: not checked. */
   sha256?: string
+  /** Default: `duplicate`. */
+  onConflict?: FileConflictPolicy
 }
 
 export interface FileUpload {
@@ -153,20 +156,27 @@ async function storeFile<T>(
 
 /**
  * Inserts a file whose blob is stored, and emits `file.created`. The workspace must be locked. Throws 413
- * when the file exceeds the quota.
+ * when the file exceeds the quota, and 409 when its place is taken.
  * @param reservedBy the reservation or the unfinished upload whose bytes become the file's.
  */
 export async function addFile(
   tx: Transaction,
   { config, events }: { config: Readonly<Config>; events: Emitter },
   id: string,
-  fields: NewFile,
+  { onConflict = 'duplicate', ...fields }: NewFile & { onConflict?: FileConflictPolicy },
   reservedBy: string | null,
 ): Promise<StoredFile> {
-  const { projectId, ownerId, bytes } = fields
+  const { projectId, ownerId, bytes, path = '' } = fields
+  const workspaceId = projectId ?? ownerId
+  const name = await claimPlace(
+    tx,
+    events,
+    { workspaceId, folder: folderOf(path), name: fields.name },
+    onConflict,
+  )
   const quota = quotaFor(config, projectId)
-  await takeStorage(tx, projectId ?? ownerId, { id: reservedBy, bytes, quota })
-  const file = await insertFile(tx, id, fields)
+  await takeStorage(tx, workspaceId, { id: reservedBy, bytes, quota })
+  const file = await insertFile(tx, id, { ...fields, name })
   await events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

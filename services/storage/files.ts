@@ -137,16 +137,17 @@ export function requireFutureExpiry(expiresAt: string | null | undefined): void 
 export async function listFiles(
   db: SqlClient,
   workspaces: WorkspaceFilter,
-  { content_type: contentType, path, q, ...query }: ListQuery<'listFiles'>,
+  { content_type: contentType, path, folder, q, ...query }: ListQuery<'listFiles'>,
 ): Promise<Page<StoredFile>> {
   // All files are in the root folder or its subfolders.
-  const folder = folderOf(path ?? '') || undefined
+  const root = folderOf(path ?? '') || undefined
   return await sql.listFiles(db, {
     ...query,
     ...workspaces,
     content_type_pattern: contentType === undefined ? undefined : `${escapeLike(contentType)}%`,
-    path: folder,
-    subfolder_pattern: folder === undefined ? undefined : `${escapeLike(folder)}/%`,
+    path: root,
+    subfolder_pattern: root === undefined ? undefined : `${escapeLike(root)}/%`,
+    folder: folder === undefined ? undefined : folderOf(folder),
     name_pattern: q === undefined ? undefined : containsPattern(q),
   })
 }

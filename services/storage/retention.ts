@@ -5,6 +5,7 @@ import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { Emitter } from '../events/emit.ts'
 import { deleteBatch, deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteFile } from './delete-file.ts'
 import type { Storage } from './storage.ts'
 import { createSweep, type SweepLog } from './sweep.ts'
 import { deleteExpiredUploads } from './uploads/retention.ts'
@@ -17,19 +18,14 @@ export interface StorageRetention {
 const batchSize = { expiredFiles: 100, filesOfDeletedUsers: 1000, reservations: 1000 }
 const hoursBetweenSweeps = 24
 
-export interface ExpiryOptions extends StorageRetention {
-  /** Deletes the documents that were created from a file, before the file is deleted. */
-  deleteDocuments(tx: Transaction, fileId: string): Promise<void>
-}
-
 /** Run every minute, because users wait for the quota that expired files occupy. */
-export function expiryTasks({ storage, events, deleteDocuments }: ExpiryOptions): RetentionTask[] {
+export function fileExpiryTasks({ storage, events }: StorageRetention): RetentionTask[] {
   return [
     {
       name: 'expired files',
       step: deleteEach({
         list: listExpired,
-        remove: (tx, file) => deleteExpired(tx, { events, deleteDocuments }, file),
+        remove: (tx, file) => deleteExpired(tx, events, file),
       }),
     },
     { name: 'uploads', step: (db) => deleteExpiredUploads(db, { storage, events }) },
@@ -92,13 +88,11 @@ async function listExpired(
 
 async function deleteExpired(
   tx: Transaction,
-  { events, deleteDocuments }: Pick<ExpiryOptions, 'events' | 'deleteDocuments'>,
+  events: Emitter,
   { id }: sql.ListExpiredFilesRow,
 ): Promise<{ removed: number; more: boolean }> {
   const file = await sql.lockExpiredFile(tx, { id })
   if (file === undefined) return { removed: 0, more: false }
-  await deleteDocuments(tx, id)
-  await sql.deleteFile(tx, { id })
-  await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+  await deleteFile(tx, events, file)
   return { removed: 1, more: false }
 }

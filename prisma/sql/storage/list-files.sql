@@ -19,6 +19,10 @@ f.visibility = ANY(:visibility)
 f.tags @> ARRAY[:tag]::text[]
 -- @filter path searches
 f.path COLLATE "C" = :path OR f.path COLLATE "C" LIKE :subfolder_pattern
+-- @filter folder searches
+{is-in-folder}
+-- @filter name searches
+{has-name name=:name}
 -- @filter name_pattern searches
 lower(f.name) LIKE lower(:name_pattern)
 -- @filter created_by

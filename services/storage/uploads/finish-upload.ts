@@ -1,7 +1,7 @@
 // Turns a complete upload into a file, exactly once.
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
-import { notFound, RolledBack } from '../../../infra/errors.ts'
+import { ApiError, notFound, RolledBack } from '../../../infra/errors.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import { addFile } from '../create-file.ts'
 import { newFileId } from '../files.ts'
@@ -35,7 +35,8 @@ async function lockLeasedUpload(tx: Transaction, id: string, lease: Lease): Prom
 
 /**
  * Creates the file of a complete, leased upload. Throws 460 and deletes the upload when the bytes do not
- * match its `sha256`; after any other error the client can retry.
+ * match its `sha256`, and 409 and deletes it when the place of the file is taken; after any other error the
+ * client can retry.
  * @returns the id of the file, also when it was created before.
  */
 export async function finishUpload(
@@ -49,9 +50,7 @@ export async function finishUpload(
   const complete = await completeFile(services.storage, upload, lease)
   try {
     if (upload.sha256 !== null && upload.sha256 !== complete.sha256) {
-      await db.transaction(
-        async (tx) => await deleteUpload(tx, services, await lockLeasedUpload(tx, upload.id, lease)),
-      )
+      await deleteLeasedUpload(db, services, upload.id, lease)
       throw checksumMismatch(
         'sha256',
         'sha256',
@@ -62,10 +61,16 @@ export async function finishUpload(
     return fileId
   } catch (error) {
     if (error instanceof AlreadyFinished) return error.fileId
+    if (error instanceof ApiError && error.details.constraint === 'name_taken')
+      await deleteLeasedUpload(db, services, upload.id, lease)
     throw error
   } finally {
     await complete.discard()
   }
+}
+
+async function deleteLeasedUpload(db: Db, services: UploadServices, id: string, lease: Lease): Promise<void> {
+  await db.transaction(async (tx) => await deleteUpload(tx, services, await lockLeasedUpload(tx, id, lease)))
 }
 
 async function storeFile(
@@ -98,6 +103,7 @@ async function storeFile(
         sha256,
         expiresAt: upload.file_expires_at,
         blobKey,
+        onConflict: upload.on_conflict,
       }
       await addFile(tx, services, fileId, file, upload.id)
       await sql.setFileOfUpload(tx, { id: upload.id, file_id: fileId })

@@ -24,6 +24,7 @@ const fieldByKey = {
   tags: 'tags',
   expires_at: 'expires_at',
   sha256: 'sha256',
+  on_conflict: 'on_conflict',
 } as const
 
 /** Throws 400 that lists every problem. */

@@ -10,6 +10,8 @@ import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import type { Principal } from '../../users/authentication.ts'
+import { requireFreePlace } from '../file-places.ts'
+import { folderOf } from '../files.ts'
 import { quotaExceeded, quotaFor } from '../quota.ts'
 import type { Storage } from '../storage.ts'
 import type { UploadFields } from './metadata.ts'
@@ -39,7 +41,8 @@ export interface NewUpload {
 
 /**
  * Inserts an upload and emits `upload.created`. Unfinished uploads count towards the quota with their full
- * length. Throws 413 when the quota would be exceeded.
+ * length. Throws 413 when the quota would be exceeded, and 409 when the place of the file is taken already
+ * and the upload would fail for that.
  */
 export async function insertUpload(
   tx: Transaction,
@@ -57,12 +60,14 @@ export async function insertUpload(
     tags = [],
     expires_at: expiresAt = null,
     sha256 = null,
+    on_conflict: onConflict = 'duplicate',
   } = fields
   const { userId } = request.principal
   const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
   const quota = quotaFor(config, projectId)
   const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
   if (used + length > quota) throw quotaExceeded(workspaceId, quota, used)
+  if (onConflict === 'fail') await requireFreePlace(tx, { workspaceId, folder: folderOf(path), name })
   const id = newId('upl')
   const createdAt = timeOf(id)
   const upload = await sql.insertUpload(tx, {
@@ -77,6 +82,7 @@ export async function insertUpload(
     tags,
     file_expires_at: expiresAt,
     sha256,
+    on_conflict: onConflict,
     raw_metadata: rawMetadata,
     length,
     created_at: createdAt,

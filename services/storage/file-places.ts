@@ -1,0 +1,87 @@
+// The place of a file: its folder and name in a workspace. Several files may have one place, unless a request
+// says otherwise. Folders and names are case-sensitive and compared in the Unicode form NFC.
+import { extname } from 'node:path'
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/storage.ts'
+import type { Transaction } from '../../infra/database/database.ts'
+import { conflict } from '../../infra/errors.ts'
+import { truncateText } from '../../infra/text.ts'
+import type { Emitter } from '../events/emit.ts'
+import { deleteFile } from './delete-file.ts'
+
+export type FileConflictPolicy = components['schemas']['FileConflictPolicy']
+
+export interface FilePlace {
+  workspaceId: string
+  /** Without the slash at either end. */
+  folder: string
+  name: string
+  /** The file that takes the place, if it exists already: it is no conflict. */
+  besides?: string
+}
+
+const maxNameLength = 255
+/** A longer extension is part of the name. */
+const maxExtensionLength = 20
+/** The highest number that `rename` tries. */
+const maxNumber = 10_000
+/** How many files one request replaces. */
+const maxReplaced = 100
+
+/**
+ * Makes the place free for a file, as the policy says. All transactions that claim a place in the workspace
+ * wait for each other. Locks the storage of the workspace after its project, and before any file.
+ * @returns the name that the file gets. @throws 409 if the place is taken.
+ */
+export async function claimPlace(
+  tx: Transaction,
+  events: Emitter,
+  place: FilePlace,
+  policy: FileConflictPolicy,
+): Promise<string> {
+  if (policy === 'duplicate') return place.name
+  await sql.lockStorage(tx, { workspace_id: place.workspaceId, besides: null })
+  if (policy === 'fail') await requireFreePlace(tx, place)
+  if (policy === 'replace') await deleteFilesAt(tx, events, place)
+  return policy === 'rename' ? await findFreeName(tx, place) : place.name
+}
+
+/** @throws 409 if another file has the place. Without a lock, one may get it the next moment. */
+export async function requireFreePlace(tx: Transaction, place: FilePlace): Promise<void> {
+  const { is_taken: isTaken } = await sql.isNameTaken(tx, { ...columnsOf(place), name: place.name })
+  if (isTaken) throw nameTaken(place)
+}
+
+async function deleteFilesAt(tx: Transaction, events: Emitter, place: FilePlace): Promise<void> {
+  const where = { ...columnsOf(place), name: place.name, limit: maxReplaced + 1 }
+  const files = await sql.lockFilesAtPlace(tx, where)
+  if (files.length > maxReplaced) throw nameTaken(place)
+  for (const file of files) await deleteFile(tx, events, file)
+}
+
+/** The name, or the first free name of the form `report (2).pdf`. */
+async function findFreeName(tx: Transaction, place: FilePlace): Promise<string> {
+  for (let first = 1, count = 10; first <= maxNumber; first += count, count *= 10) {
+    const names = Array.from({ length: count }, (_, i) => numberedName(place.name, first + i))
+    const found = await sql.findFreeName(tx, { ...columnsOf(place), names })
+    if (found !== undefined) return found.name
+  }
+  throw nameTaken(place)
+}
+
+/** The name with a number before its extension, cut to the length of a name. */
+function numberedName(name: string, number: number): string {
+  if (number === 1) return name
+  const extension = extname(name).length > maxExtensionLength ? '' : extname(name)
+  const end = ` (${number})${extension}`
+  return truncateText(name.slice(0, name.length - extension.length), maxNameLength - end.length) + end
+}
+
+function columnsOf({ workspaceId, folder, besides = '' }: FilePlace) {
+  return { workspace_id: workspaceId, folder, besides }
+}
+
+function nameTaken({ folder, name }: FilePlace): Error {
+  const where = folder === '' ? 'without a folder' : `in the folder ${folder}`
+  return conflict('name_taken', `Another file ${where} has the name ${name}.`, 'name')
+}
