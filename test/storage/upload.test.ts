@@ -73,6 +73,7 @@ t.test('an upload with all fields', async (t) => {
     tags: ['q4', 'year end'],
     download_count: 0,
     expires_at: expiresAt,
+    created_by: person.id,
     created_at: body.created_at,
     updated_at: body.created_at,
   })
