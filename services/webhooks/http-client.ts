@@ -11,6 +11,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { connect, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import { retryAfterMs } from '../../infra/retry-after.ts'
 import type { PortRange } from '../../infra/config/setting.ts'
 import { isInNetworks, isLocalhost, isPublicAddress, parseNetwork } from './ip-filter.ts'
 import { createDnsLookup, type Lookup } from './dns.ts'
@@ -52,6 +53,8 @@ export interface WebhookResponse {
   status: number
   /** The start of the body: at most 1 KiB of UTF-8. Invalid bytes and U+0000 are replaced by U+FFFD. */
   body: string
+  /** Milliseconds of its Retry-After, if it has one. */
+  retryAfter?: number
 }
 
 export type WebhookRequestErrorReason =
@@ -260,7 +263,9 @@ class Exchange {
     const finish = (): void => {
       const body = decodeBody(Buffer.concat(chunks), read > maxBodyBytes)
       clearTimeout(this.#timer)
-      this.#result.resolve({ status: response.statusCode!, body })
+      const retryAfter = retryAfterMs(response.headers['retry-after'])
+      const status = response.statusCode!
+      this.#result.resolve({ status, body, ...(retryAfter !== null && { retryAfter }) })
     }
     response.on('data', (chunk: Buffer) => {
       if (read < maxBodyBytes) chunks.push(chunk.subarray(0, maxBodyBytes - read))

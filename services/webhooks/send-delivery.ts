@@ -68,7 +68,10 @@ async function post(
     const error = succeeded ? null : `The endpoint answered ${status}.`
     const attempt = attemptOf(startedAt, { status, body: response.body, error })
     if (succeeded) return { status: 'succeeded', attempt, request, next: null, gone: false }
-    return failed(due, attempt, request, status === 410)
+    return failed(due, attempt, request, {
+      isGone: status === 410,
+      ...((status === 429 || status === 503) && { retryAfter: response.retryAfter }),
+    })
   } catch (error) {
     // A delivery that the stop of this process aborted does not count as an attempt.
     if (signal.aborted)
@@ -76,7 +79,7 @@ async function post(
     const isRequestError = error instanceof WebhookRequestError
     if (!isRequestError) onError(error as Error)
     const message = isRequestError ? error.message : 'The request could not be made.'
-    return failed(due, attemptOf(startedAt, { status: null, body: null, error: message }), request, false)
+    return failed(due, attemptOf(startedAt, { status: null, body: null, error: message }), request)
   }
 }
 
@@ -118,9 +121,21 @@ function refused(error: string): SendResult {
   return { status: 'failed', attempt, request: null, next: null, gone: false }
 }
 
-/** A failed attempt. The delivery stays pending unless the endpoint is gone or this was the last attempt. */
-function failed(due: DueDelivery, attempt: Attempt, request: SentRequest | null, gone: boolean): SendResult {
-  const delay = gone ? null : retryDelayMs(due.tries + 1)
-  if (delay === null) return { status: 'failed', attempt, request, next: null, gone }
-  return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone }
+/** The Retry-After of an endpoint counts up to 24 hours. */
+const maxRetryAfterMs = 24 * 3_600_000
+
+/**
+ * A failed attempt. The delivery stays pending unless the endpoint is gone or this was the last attempt. The
+ * next one follows after the delay of the schedule, or the Retry-After of the endpoint if that is longer.
+ */
+function failed(
+  due: DueDelivery,
+  attempt: Attempt,
+  request: SentRequest | null,
+  { isGone = false, retryAfter = 0 }: { isGone?: boolean; retryAfter?: number | undefined } = {},
+): SendResult {
+  const scheduled = isGone ? null : retryDelayMs(due.tries + 1)
+  if (scheduled === null) return { status: 'failed', attempt, request, next: null, gone: isGone }
+  const delay = Math.max(scheduled, Math.min(retryAfter, maxRetryAfterMs))
+  return { status: 'pending', attempt, request, next: new Date(Date.now() + delay), gone: isGone }
 }

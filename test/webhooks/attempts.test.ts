@@ -59,6 +59,33 @@ t.test('a failing delivery is tried ten times with growing delays, and then fail
   t.ok(endpoint.receiver.received.every(({ verified }) => verified))
 })
 
+t.test('the next attempt waits for the Retry-After of a 429 or 503, at most 24 hours', async (t) => {
+  const hour = 3600
+  const cases: Array<[number, () => string, number]> = [
+    [429, () => '60', 60],
+    [503, () => new Date(Date.now() + hour * 1000).toUTCString(), hour],
+    [429, () => '999999999999', 24 * hour],
+    [503, () => new Date('9000-01-01').toUTCString(), 24 * hour],
+    // The delay of the schedule is longer, the value is invalid, or the status does not say when.
+    [429, () => '1', 5],
+    [429, () => '-60', 5],
+    [503, () => 'tomorrow', 5],
+    [500, () => '60', 5],
+  ]
+  await Promise.all(
+    cases.map(async ([status, value, seconds]) => {
+      const header = value()
+      const answer = { status, headers: { 'retry-after': header } }
+      const endpoint = await makeEndpoint(t, admin, { ...quiet, answer })
+      const { next_attempt_at: next, attempts } = await triedOnce(admin, endpoint)
+      const [{ started_at: started, duration_ms: duration }] = attempts
+      const wait = (Date.parse(next) - Date.parse(started) - duration) / 1000
+      // A date has no milliseconds, and the schedule has jitter.
+      t.ok(wait >= seconds - 3 && wait <= seconds * 1.1 + 0.5, `${status} ${header}: ${wait} s`)
+    }),
+  )
+})
+
 t.test('deliveries are retried at different times, because of the jitter', async (t) => {
   const endpoint = await makeEndpoint(t, admin, { ...quiet, answer: { status: 500 } })
   const waits = await Promise.all(

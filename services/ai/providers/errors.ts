@@ -2,6 +2,7 @@
 // operator. Neither text repeats what the provider sent, because that may contain the prompt or the API key.
 import OpenAI, { APIConnectionError, APIError } from 'openai'
 import { ApiError, invalidField, unavailable } from '../../../infra/errors.ts'
+import { retryAfterMs } from '../../../infra/retry-after.ts'
 import { ResponseTooLarge } from './client.ts'
 
 /** A report about a provider. The message is for the operator. */
@@ -111,7 +112,7 @@ function unavailableFailure(report: string, retryable: boolean, seconds?: number
 
 function failureOfStatus(error: APIError, status: number): ProviderFailure {
   const report = `it answered ${status}${codeSuffix(error)}${requestIdSuffix(error)}`
-  const retryAfter = retryAfterMs(error.headers)
+  const retryAfter = retryAfterOf(error.headers)
   // A retry does not help against an unpaid bill.
   if (error.code === 'insufficient_quota') return unavailableFailure(report, false)
   if (status === 429) return busyFailure(retryAfter)
@@ -171,14 +172,11 @@ export function unsupportedParameter(field: string): ApiError {
   return invalidField(field, 'unsupported', `The model does not support this value of \`${field}\`.`)
 }
 
-/** In milliseconds. @see RFC 9110, 10.2.3; `retry-after-ms` is an extension of OpenAI. */
-function retryAfterMs(headers: Headers | undefined): number | null {
+/** In milliseconds. `retry-after-ms` is an extension of OpenAI. */
+function retryAfterOf(headers: Headers | undefined): number | null {
   const milliseconds = headers?.get('retry-after-ms') ?? ''
   if (/^\d+(\.\d+)?$/.test(milliseconds)) return Number(milliseconds)
-  const value = headers?.get('retry-after') ?? ''
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000
-  const date = Date.parse(value)
-  return Number.isNaN(date) ? null : Math.max(0, date - Date.now())
+  return retryAfterMs(headers?.get('retry-after'))
 }
 
 function seconds(milliseconds: number | null): number | undefined {
