@@ -82,12 +82,14 @@ export function compareSchemas(
   }
   const context: Context = { comparison, subject: { subject, what, direction }, change, report, was, is }
   if (!compareWrapping(context)) {
+    const [wasShared, isShared] = [ofTypesIn(was, is), ofTypesIn(is, was)]
+    const shared: Context = { ...context, was: wasShared, is: isShared }
     compareTypes(change, was.value, is.value)
     compareValues(change, report, direction, what, was, is)
-    compareLimits(change, was.value, is.value)
-    compareProperties(context)
-    compareDependencies(context)
-    compareItems(context)
+    compareLimits(change, wasShared.value, isShared.value)
+    compareProperties(shared)
+    compareDependencies(shared)
+    compareItems(shared)
     compareParts(context)
     compareAlternatives(context)
     compareConditions(context)
@@ -207,6 +209,31 @@ function areDisjoint(document: Json, direction: Direction, nodes: Node[]): boole
     })
   }
   return schemas.every((a, i) => schemas.slice(i + 1).every((b) => differ(a, b)))
+}
+
+/** The keywords that limit the values of one type only. */
+const keywordsOfType = {
+  array: 'contains items maxContains maxItems minContains minItems prefixItems unevaluatedItems uniqueItems',
+  object:
+    'additionalProperties dependentRequired dependentSchemas maxProperties minProperties ' +
+    'patternProperties properties propertyNames required unevaluatedProperties',
+  string: 'contentEncoding contentMediaType contentSchema format maxLength minLength pattern',
+}
+
+/**
+ * The schema without the limits of types that the other one does not have. They are no change of their own: a
+ * text that can now be an array, too, was never an array with more items.
+ */
+function ofTypesIn(node: Node, other: Node): Node {
+  const [own, others] = [typesOf(node.value), typesOf(other.value)]
+  const foreign = Object.entries(keywordsOfType)
+    .filter(([type]) => own.has(type) && !others.has(type))
+    .flatMap(([, keywords]) => keywords.split(' '))
+  if (!foreign.some((keyword) => node.value[keyword] !== undefined)) return node
+  const value = Object.fromEntries(
+    Object.entries(node.value).filter(([keyword]) => !foreign.includes(keyword)),
+  )
+  return { ...node, value }
 }
 
 function compareTypes(change: ReportChange, was: Json, is: Json): void {

@@ -464,6 +464,16 @@ const safe: Record<string, [rule: string, change: (c: Json) => void]> = {
       fields(c).required = []
     },
   ],
+  'a text of a request can also be an array with limits': [
+    'request-type-added',
+    (c) => {
+      Object.assign(fields(c).properties.name, {
+        type: ['string', 'array'],
+        minItems: 1,
+        items: { type: 'object', required: ['text'], properties: { text: { type: 'string' } } },
+      })
+    },
+  ],
   'a field of the body becomes nullable': [
     'request-type-added',
     (c) => {

@@ -7,6 +7,7 @@ import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { changesOf } from '../../../infra/contract/changes.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
+import { textOf } from './message-content.ts'
 import { findMessage, openMessage, toMessage, type Message, type OwnedMessage } from './messages.ts'
 import { openSession } from './sessions.ts'
 
@@ -29,7 +30,9 @@ export async function editMessage(
   if (sessionId !== null) await openSession(tx, { ...request, params: { id: sessionId } }, { lock: true })
   const previous = await openMessage(tx, request, { lock: true })
   request.ifMatch(toMessage(previous))
-  const changes = changesOf(previous, request.body)
+  const { content, ...fields } = request.body
+  const text = content === undefined ? undefined : textOf(content, 'content')
+  const changes = changesOf(previous, { ...fields, ...(text !== undefined && { content: text }) })
   if (changes === null) return toMessage(previous)
   if (changes.content !== undefined && changes.content !== previous.content)
     await deleteAnswersTo(tx, previous)

@@ -15,6 +15,7 @@ import { deleteMessagesAfter } from './edit-message.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { insertAnswer, insertQuestion } from './insert-messages.ts'
+import { conversationMessages, textOf } from './message-content.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
 import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
@@ -47,6 +48,8 @@ export async function startChat(
   body: ChatRequest,
 ): Promise<StartedAnswer> {
   requireLastFromUser(body)
+  const messages = body.messages === undefined ? null : conversationMessages(body.messages)
+  const question = messages?.at(-1)!.content ?? textOf(body.message!, 'message')
   const { principal } = request
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
@@ -62,12 +65,12 @@ export async function startChat(
     await requireSearchable(tx, request, body, { session: existing, createsSession })
     const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
-    const session = existing ?? (createsSession ? await createSession(tx, services, principal, body) : null)
+    const session =
+      existing ?? (createsSession ? await createSession(tx, services, principal, body, question) : null)
     if (existing !== null) await requireIdle(tx, services, existing)
     const history = existing === null ? [] : await readHistory(tx, principal, existing.id)
-    const question = body.message ?? body.messages!.at(-1)!.content
     if (session !== null) await insertQuestion(tx, session, principal, question, body.metadata)
-    const earlier = body.messages?.slice(0, -1) ?? history
+    const earlier = messages?.slice(0, -1) ?? history
     return await insertAnswer(tx, services, request, {
       session,
       addedMessages: 2,
@@ -173,11 +176,12 @@ async function createSession(
   { events }: Services,
   principal: Principal,
   body: ChatRequest,
+  question: string,
 ): Promise<OwnedSession> {
   const session = await insertSession(tx, {
     projectId: body.project_id ?? null,
     ownerId: principal.userId,
-    title: titleFrom(body.message!),
+    title: titleFrom(question),
     model: body.model,
     knowledgeBaseIds: body.knowledge_base_ids,
   })
