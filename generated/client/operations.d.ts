@@ -2882,8 +2882,8 @@ export interface Methods {
    * and its cursor as `id`. `Last-Event-ID` or `cursor` resumes the stream without loss or duplicates;
    * without them it starts with new events.
    *
-   * SSE clients send `Last-Event-ID` automatically when they reconnect. The `EventSource` of browsers cannot
-   * send `Authorization`; it works with a session in a cookie, on pages of this server.
+   * SSE clients send `Last-Event-ID` automatically when they reconnect. The `EventSource` of browsers
+   * cannot send `Authorization`; it works with a session in a cookie, on pages of this server.
    *
    * The first message and a comment every few seconds have the current cursor as `id`. When
    * the server ends the stream, the last message is `end` with the reason. Clients that read too slowly

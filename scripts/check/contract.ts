@@ -75,7 +75,7 @@ const otherWords: Record<string, string[]> = {
   returnFromGateway: ['success_url'],
 }
 
-/** A description names only fields that the operation or its area has, and no condition that `security` lacks. */
+/** A description names only fields of the operation or its area, and no condition that `security` lacks. */
 function descriptionProblems(each: Operation): string[] {
   const { document, operation, scopes } = each
   const text: string = operation.description ?? ''
@@ -125,7 +125,7 @@ function namesOf({ document, operation, parameters }: Operation): Set<string> {
   }
   for (const parameter of parameters) names.add(parameter.name)
   for (const part of [parameters, operation.requestBody, operation.responses]) visit(part)
-  for (const name of [...names]) for (const part of name.split('.')) names.add(part)
+  for (const part of Array.from(names).flatMap((name) => name.split('.'))) names.add(part)
   return names
 }
 

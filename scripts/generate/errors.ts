@@ -93,7 +93,7 @@ export function emitErrorCodes(codes: DeclaredCode[]): string {
     )
   })
   return (
-    `${banner}/** The error codes of x-error-codes. \`reasons\` is by constraint, and \`reason\` of all others. */\n` +
+    `${banner}/** The error codes. \`reasons\` is by constraint, and \`reason\` of all others. */\n` +
     `export const errorCodes = {\n${rows.join('\n')}\n} as const\n`
   )
 }

@@ -19,9 +19,9 @@ export function errorsPage(): string {
       Every error has the form <code>{"error": {"code", "message", "details"}}</code>. Programs should check
       <code>code</code> and <code>details.reason</code>; <code>details.constraint</code> names the rule,
       <code>details.limit</code> the limit, and <code>details.state</code> the state of the resource. Errors
-      that would come again have <code>X-Should-Retry: false</code>. The <code>message</code> is for people and can
-      change. When you contact support, include <code>details.request_id</code>. New codes can be added: treat
-      an unknown code according to its HTTP status.
+      that would come again have <code>X-Should-Retry: false</code>. The <code>message</code> is for people
+      and can change. When you contact support, include <code>details.request_id</code>. New codes can be
+      added: treat an unknown code according to its HTTP status.
     </p>`,
     errors.map(({ code }) => code),
     errors.map(({ code, status, means, when, do: remedy, retry, reserved, ...values }) =>
