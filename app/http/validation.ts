@@ -12,6 +12,7 @@ import { collectObjects } from '../../infra/validation/query-objects.ts'
 import { maxProblems } from '../../infra/validation/problems.ts'
 import { check, invalidProperty } from '../../infra/validation/validators.ts'
 import type { Form } from './multipart.ts'
+import { truncateText } from '../../infra/text.ts'
 
 export interface Input {
   params: unknown
@@ -104,7 +105,7 @@ const cursorWithPage: Problem = {
 function requirePossiblePath({ validators: names }: OperationInfo, params: Record<string, unknown>): void {
   const invalid = invalidProperty(names.path, params)
   if (invalid !== null)
-    throw notFound(`resource with this ${invalid}:`, String(params[invalid]).slice(0, 100))
+    throw notFound(`resource with this ${invalid}:`, truncateText(String(params[invalid]), 100))
 }
 
 /** Throws 415 unless the operation accepts the media type of the body. */

@@ -15,6 +15,7 @@ import type { GenerationTask, LiveAnswer } from './live-answer.ts'
 import { buildPrompt } from './prompt.ts'
 import { countTokens } from './token-estimate.ts'
 import { truncate, type TruncatedAnswer } from './truncate.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 export interface GenerateServices {
   database: Database
@@ -46,7 +47,7 @@ async function searchKnowledge(
   signal: AbortSignal,
   services: GenerateServices,
 ): Promise<SearchResult> {
-  const query = conversation.question.slice(0, maxQueryLength).toWellFormed()
+  const query = truncateText(conversation.question, maxQueryLength)
   const embedding = await embedQuery(query, principal, signal, services)
   const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
   return await services.searches.search(principal, search, signal)

@@ -9,6 +9,7 @@ import { containsPattern, type Page } from '../../../infra/database/pagination.t
 import type { Principal } from '../../users/authentication.ts'
 import { requireAccess } from '../../projects/resource-access.ts'
 import type { WorkspaceFilter } from '../../projects/workspaces.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 export type Session = components['schemas']['Session']
 
@@ -106,7 +107,7 @@ export function titleFrom(question: string): string {
   const [{ segment }] = new Intl.Segmenter('und', { granularity: 'sentence' }).segment(line)
   const sentence = segment.trim()
   if (sentence.length <= maxTitleLength) return sentence
-  const cut = sentence.slice(0, maxTitleLength).toWellFormed()
+  const cut = truncateText(sentence, maxTitleLength)
   const space = cut.lastIndexOf(' ')
-  return `${(space > maxTitleLength / 2 ? cut.slice(0, space) : cut).replace(/�$/, '')}…`
+  return `${space > maxTitleLength / 2 ? cut.slice(0, space) : cut}…`
 }

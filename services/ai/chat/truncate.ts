@@ -1,6 +1,7 @@
 // Truncates an answer of `extractive-1` at a stop sequence or at `max_tokens`, as a language model would.
 import type { ExtractivePiece } from '../extractive/answer.ts'
 import { countTokens } from './token-estimate.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 export interface TruncatedAnswer {
   pieces: ExtractivePiece[]
@@ -38,7 +39,7 @@ function piecesUpTo(pieces: ExtractivePiece[], end: number): ExtractivePiece[] {
 }
 
 /**
- * The length of the longest prefix with at most `maxTokens` tokens. It does not end between two surrogates.
+ * The length of the longest prefix with at most `maxTokens` tokens. It does not end inside a character.
  */
 function lengthOf(content: string, maxTokens: number): number {
   if (countTokens(content) <= maxTokens) return content.length
@@ -48,5 +49,5 @@ function lengthOf(content: string, maxTokens: number): number {
     if (countTokens(content.slice(0, middle)) <= maxTokens) fits = middle
     else tooLong = middle
   }
-  return /[\ud800-\udbff]/.test(content[fits - 1] ?? '') ? fits - 1 : fits
+  return truncateText(content, fits).length
 }

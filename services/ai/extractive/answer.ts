@@ -6,6 +6,7 @@ import type { QueryTerm } from './query-terms.ts'
 import { createMatcher } from './fuzzy-match.ts'
 import type { RetrievedPassage } from '../search/search.ts'
 import { namesIn, quotableRange, sentencesOf, wordsIn, type Relevance, type Sentence } from './sentences.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 /**
  * A citation with the workspace of its knowledge base, which decides who may read it even after the knowledge
@@ -125,9 +126,7 @@ export function selectQuotes(terms: QueryTerm[], retrieved: RetrievedPassage[]):
 }
 
 function firstPart(text: string): string {
-  return text.length <= maxPassageLength
-    ? text
-    : text.slice(0, maxPassageLength).replace(/[\ud800-\udbff]$/, '')
+  return truncateText(text, maxPassageLength)
 }
 
 interface Scoring extends Relevance {

@@ -3,6 +3,7 @@
 import { hasRecords } from '../parsing/detect-type.ts'
 import type { RetrievedPassage } from '../search/search.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 /** UTF-16 code units of a quote. A longer sentence is cut at a word. */
 const maxQuoteLength = 500
@@ -58,9 +59,9 @@ function sentenceOf(passage: RetrievedPassage, start: number, end: number): Sent
 /** The end of a quote from `from`: at most `maxQuoteLength` later, at the end of a word if possible. */
 function cutEnd(text: string, from: number, to: number): number {
   if (to - from <= maxQuoteLength) return to
-  const quote = text.slice(from, from + maxQuoteLength)
+  const quote = truncateText(text.slice(from, to), maxQuoteLength)
   const blank = quote.search(/\s\S*$/)
-  return from + (blank > 0 ? blank : quote.replace(/[\ud800-\udbff]$/, '').length)
+  return from + (blank > 0 ? blank : quote.length)
 }
 
 function recordsOf(passage: RetrievedPassage): Sentence[] {

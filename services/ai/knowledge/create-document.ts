@@ -24,6 +24,7 @@ import {
   type DocumentServices,
 } from './documents.ts'
 import { openKnowledgeBase, type KnowledgeBaseRequest, type OwnedKnowledgeBase } from './knowledge-bases.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 export type CreateDocumentServices = DocumentServices & CreateFileServices & { db: Db }
 
@@ -183,9 +184,6 @@ function nameFromText(text: string): string {
   const words = text.replaceAll(/[#*_>`\s]+/g, ' ').trim()
   if (words === '') return 'Text'
   if (words.length <= maxDerivedName) return words
-  const start = words.slice(0, maxDerivedName)
-  return `${start
-    .slice(0, Math.max(start.lastIndexOf(' '), maxDerivedName / 2))
-    .replace(/[\ud800-\udbff]$/, '')
-    .trimEnd()}…`
+  const blank = words.lastIndexOf(' ', maxDerivedName - 1)
+  return `${truncateText(words, Math.max(blank, maxDerivedName / 2)).trimEnd()}…`
 }

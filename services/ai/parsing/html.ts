@@ -3,6 +3,7 @@
 import { Parser } from 'htmlparser2'
 import { ParsingError } from './errors.ts'
 import { toTitle, TextBuilder, type Heading, type ParsedDocument, type Range } from './parsed-document.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 const names = (list: string): Set<string> => new Set(list.split(/\s+/))
 const skippedElements = names(
@@ -145,7 +146,7 @@ class TextExtractor {
       this.#builder.length === 0 &&
       this.#title.length < maxTitleSource
     )
-      this.#title += text.slice(0, maxTitleSource)
+      this.#title += truncateText(text, maxTitleSource)
     if (this.#skipped > 0) return
     if (this.#preformatted > 0 && this.#tables === 0) return this.#write(text)
     const words = text.replace(/\s+/g, ' ')
@@ -162,7 +163,7 @@ class TextExtractor {
     if (this.#heading !== null) {
       if (this.#heading.start === -1) this.#heading.start = this.#builder.length
       if (this.#heading.title.length < maxTitleSource)
-        this.#heading.title += (this.#space ? ' ' : '') + text.slice(0, maxTitleSource)
+        this.#heading.title += (this.#space ? ' ' : '') + truncateText(text, maxTitleSource)
     }
     this.#builder.add(this.#marker + text)
     this.#marker = ''

@@ -2,6 +2,7 @@
 // finds a value by the names above it. A small record stays on one line; nested objects get their own lines.
 import { ParsingError } from './errors.ts'
 import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 /** UTF-16 code units of a record, or of a list of plain values, that is written on one line. */
 const maxRecord = 1000
@@ -36,7 +37,7 @@ export function parseJson(json: string, limit: number): ParsedDocument {
 
 function childPath(parent: Path | null, name: string): Path {
   return {
-    name: toOneLine(name).slice(0, maxName).toWellFormed(),
+    name: truncateText(toOneLine(name), maxName),
     depth: (parent?.depth ?? 0) + 1,
     parent,
   }

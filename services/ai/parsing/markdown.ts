@@ -1,5 +1,6 @@
 // Parses Markdown. The text stays as written; the parser only finds headings, code blocks and tables.
 import { toTitle, type Heading, type ParsedDocument, type Range } from './parsed-document.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 const atxHeading = /^ {0,3}(#{1,6})(?:[ \t]+(.*))?$/
 const codeFence = /^ {0,3}(`{3,}|~{3,})/
@@ -72,8 +73,7 @@ function frontMatterEnd(text: string): number {
 /** Removes the markup of links, HTML tags, emphasis and code. */
 function plainTitle(title: string): string {
   return toTitle(
-    title
-      .slice(0, maxHeading)
+    truncateText(title, maxHeading)
       .replace(/!?\[([^[\]]{0,300})\](?:\([^()]{0,300}\)|\[[^[\]]{0,100}\])/g, '$1')
       .replace(/<[^<>]{1,200}>/g, '')
       .replace(/[*`~]+|(?<![\p{L}\p{N}])_+|_+(?![\p{L}\p{N}])/gu, '')

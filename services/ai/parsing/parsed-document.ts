@@ -1,6 +1,7 @@
 // The result of parsing a document of any type: one text, and the positions of its headings, rows and pages.
 import { cleanText } from './charset.ts'
 import { ParsingError } from './errors.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 /** Offsets are UTF-16 code units. */
 export interface Range {
@@ -33,15 +34,11 @@ const maxTitle = 200
 
 /** A title on one line, shortened to 200 UTF-16 code units. */
 export function toTitle(text: string): string {
-  const title = cleanText(text.slice(0, 2 * maxTitle))
+  const title = cleanText(truncateText(text, 2 * maxTitle))
     .replace(/\s+/g, ' ')
     .trim()
   if (title.length <= maxTitle) return title
-  const shortened = title
-    .slice(0, maxTitle - 1)
-    .toWellFormed()
-    .replace(/\ufffd$/, '')
-  return `${shortened}…`
+  return `${truncateText(title, maxTitle - 1)}…`
 }
 
 /** Builds a text of at most `limit` UTF-16 code units; a longer one throws `too_large`. */

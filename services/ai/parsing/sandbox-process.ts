@@ -83,12 +83,13 @@ function spawnParser(document: number, options: string[], limits: ProcessLimits)
   })
 }
 
-/** The modules of this folder, the npm packages and package.json. None of them is secret. */
+/** The modules of this folder, `infra/text.ts`, the npm packages and package.json. None of them is secret. */
 function readablePaths(): string[] {
   const resolved = createRequire(import.meta.url).resolve('mammoth')
   const nodeModules = `${sep}node_modules${sep}`
   const packages = resolved.slice(0, resolved.lastIndexOf(nodeModules) + nodeModules.length)
-  return [`${here}${sep}`, packages, join(here, '..', '..', '..', 'package.json')]
+  const root = join(here, '..', '..', '..')
+  return [`${here}${sep}`, packages, join(root, 'package.json'), join(root, 'infra', 'text.ts')]
 }
 
 class ParserProcess {

@@ -7,6 +7,7 @@ import type { Cipher } from '../../../infra/encryption/cipher.ts'
 import { unauthorized, unavailable } from '../../../infra/errors.ts'
 import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import { isEmail } from '../../../infra/validation/formats.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 /** The state of a sign-in, which the browser keeps between its two requests. */
 export interface OidcFlow {
@@ -222,9 +223,6 @@ function addressOf(email: unknown): string | null {
 
 function nameOf(text: unknown): string | null {
   if (typeof text !== 'string') return null
-  const name = text
-    .replace(/\p{Cc}/gu, '')
-    .trim()
-    .slice(0, maxNameLength)
+  const name = truncateText(text.replace(/\p{Cc}/gu, '').trim(), maxNameLength)
   return name === '' ? null : name
 }

@@ -26,6 +26,7 @@ import {
   newRefreshToken,
   readRefreshToken,
 } from '../../../infra/encryption/tokens.ts'
+import { truncateText } from '../../../infra/text.ts'
 
 export type Session = components['schemas']['SignInSession']
 export type SessionTokens = components['schemas']['SessionTokens']
@@ -94,7 +95,7 @@ export async function createSession(
     methods,
     ip,
     network: networkOf(ip),
-    device: userAgent?.slice(0, maxDeviceLength) ?? null,
+    device: userAgent == null ? null : truncateText(userAgent, maxDeviceLength),
     in_cookie: inCookie,
     scopes: limits.scopes ?? null,
     project_ids: limits.project_ids ?? null,
