@@ -29,6 +29,8 @@ export interface EventObjects {
   'organization_member.added': components['schemas']['OrganizationMember']
   'organization_invitation.created': components['schemas']['OrganizationMember']
   'organization_invitation.updated': components['schemas']['OrganizationMember']
+  'organization_invitation.resent': components['schemas']['OrganizationMember']
+  'organization_invitation.accepted': components['schemas']['OrganizationMember']
   'organization_invitation.removed': components['schemas']['OrganizationMember']
   'organization_member.updated': components['schemas']['OrganizationMember']
   'organization_member.removed': components['schemas']['OrganizationMember']
@@ -53,6 +55,7 @@ export interface EventObjects {
   'invitation.created': components['schemas']['Invitation']
   'invitation.resent': components['schemas']['Invitation']
   'invitation.revoked': components['schemas']['Invitation']
+  'invitation.accepted': components['schemas']['Invitation']
   'invitation.declined': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
@@ -147,6 +150,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'organization_member.added': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberAddedEvent' },
   'organization_invitation.created': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationCreatedEvent' },
   'organization_invitation.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationUpdatedEvent' },
+  'organization_invitation.resent': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationResentEvent' },
+  'organization_invitation.accepted': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationAcceptedEvent' },
   'organization_invitation.removed': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'admin', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationInvitationRemovedEvent' },
   'organization_member.updated': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberUpdatedEvent' },
   'organization_member.removed': { scope: 'organizations:read', audience: 'organization', project: null, organization: 'organization_id', role: 'viewer', serializer: 'replyOrganizationMember', payload: 'payloadOrganizationMemberRemovedEvent' },
@@ -171,6 +176,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'invitation.created': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationCreatedEvent' },
   'invitation.resent': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationResentEvent' },
   'invitation.revoked': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationRevokedEvent' },
+  'invitation.accepted': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationAcceptedEvent' },
   'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },

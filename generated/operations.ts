@@ -119,6 +119,12 @@ export interface OperationsByTag {
     | 'updateOrganizationMember'
     | 'removeOrganizationMember'
     | 'acceptOrganizationInvitation'
+    | 'listOrganizationInvitations'
+    | 'getOrganizationInvitation'
+    | 'revokeOrganizationInvitation'
+    | 'acceptInvitationToOrganization'
+    | 'declineOrganizationInvitation'
+    | 'resendOrganizationInvitation'
   'organizations':
     | 'listOrganizations'
     | 'createOrganization'
@@ -2306,6 +2312,151 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     organizationAccess: {"role":"none"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  listOrganizationInvitations: {
+    id: "listOrganizationInvitations",
+    method: "GET",
+    path: "/v1/organizations/{id}/invitations",
+    url: "/v1/organizations/:id/invitations",
+    tag: "organization-members",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationId","query":"queryListOrganizationMembers"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMemberList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getOrganizationInvitation: {
+    id: "getOrganizationInvitation",
+    method: "GET",
+    path: "/v1/organizations/{id}/invitations/{invitation_id}",
+    url: "/v1/organizations/:id/invitations/:invitation_id",
+    tag: "organization-members",
+    scopes: ["organizations:read"],
+    rateLimit: "default",
+    validators: {"path":"pathOrganizationIdOrganizationInvitationId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"none"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  revokeOrganizationInvitation: {
+    id: "revokeOrganizationInvitation",
+    method: "DELETE",
+    path: "/v1/organizations/{id}/invitations/{invitation_id}",
+    url: "/v1/organizations/:id/invitations/:invitation_id",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationInvitationId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getOrganizationInvitation",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  acceptInvitationToOrganization: {
+    id: "acceptInvitationToOrganization",
+    method: "POST",
+    path: "/v1/organizations/{id}/invitations/{invitation_id}/accept",
+    url: "/v1/organizations/:id/invitations/:invitation_id/accept",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationInvitationId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"none"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  declineOrganizationInvitation: {
+    id: "declineOrganizationInvitation",
+    method: "POST",
+    path: "/v1/organizations/{id}/invitations/{invitation_id}/decline",
+    url: "/v1/organizations/:id/invitations/:invitation_id/decline",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationInvitationId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,409,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"none"},
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  resendOrganizationInvitation: {
+    id: "resendOrganizationInvitation",
+    method: "POST",
+    path: "/v1/organizations/{id}/invitations/{invitation_id}/resend",
+    url: "/v1/organizations/:id/invitations/:invitation_id/resend",
+    tag: "organization-members",
+    scopes: ["organizations:write"],
+    rateLimit: "write",
+    validators: {"path":"pathOrganizationIdOrganizationInvitationId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOrganizationMember"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    organizationAccess: {"role":"admin"},
     secretAnswer: false,
     unlimitedKey: true
   },

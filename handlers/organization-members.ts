@@ -3,17 +3,20 @@
 import { changesOf } from '../infra/contract/changes.ts'
 import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
-import { acceptToOrganization } from '../services/invitations/answer.ts'
+import { acceptToOrganization, declineToOrganization } from '../services/invitations/answer.ts'
 import { mailInvitation } from '../services/invitations/mail.ts'
 import { requireMayGive } from '../services/organizations/hand-over.ts'
 import { openOrganization, organizationRanks, roleOf } from '../services/organizations/access.ts'
 import { requireOwnerToChangeOwner } from '../services/projects/members.ts'
 import {
   addOrganizationMember,
+  findOrganizationInvitation,
   findOrganizationInvitee,
   findOrganizationMember,
+  listOrganizationInvitations,
   listOrganizationMembers,
   removeOrganizationMember,
+  renewOrganizationInvitation,
   requireOtherOwner,
   requirePersonalMember,
   setOrganizationRole,
@@ -101,5 +104,66 @@ export const organizationMembers = {
   async acceptOrganizationInvitation(request, services) {
     const member = await services.db.transaction((tx) => acceptToOrganization(tx, services, request))
     return { status: 200, body: member }
+  },
+
+  async listOrganizationInvitations(request, { db, filesUrl }) {
+    const organization = await openOrganization(db, request)
+    const page = await listOrganizationInvitations(db, organization, request.query, filesUrl())
+    return { status: 200, body: page }
+  },
+
+  async getOrganizationInvitation(request, { db, filesUrl }) {
+    const { params, principal } = request
+    const organization = await openOrganization(db, request)
+    const id = params.invitation_id
+    return {
+      status: 200,
+      body: await findOrganizationInvitation(db, organization, id, principal, filesUrl()),
+    }
+  },
+
+  async revokeOrganizationInvitation(request, { db, events, filesUrl }) {
+    const { params, principal } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      const id = params.invitation_id
+      const invitation = await findOrganizationInvitation(tx, organization, id, principal, filesUrl())
+      requireOwnerToChangeOwner(roleOf(organization), [invitation.role])
+      request.ifMatch(invitation)
+      await removeOrganizationMember(tx, invitation)
+      await events.emit(tx, 'organization_invitation.removed', invitation)
+      return { status: 204 }
+    })
+  },
+
+  async resendOrganizationInvitation(request, { db, events, cipher, mails, filesUrl }) {
+    const { params, principal } = request
+    return await db.transaction(async (tx) => {
+      const organization = await openOrganization(tx, request, { lock: true })
+      const id = params.invitation_id
+      const previous = await findOrganizationInvitation(tx, organization, id, principal, filesUrl())
+      const { role } = previous
+      requireOwnerToChangeOwner(roleOf(organization), [role])
+      await requireMayGive(tx, principal, { organizationId: organization.id, role })
+      const invitation = await renewOrganizationInvitation(tx, previous, {
+        authorId: principal.userId,
+        origin: filesUrl(),
+      })
+      await events.emit(tx, 'organization_invitation.resent', invitation, { previous })
+      await mailInvitation(tx, { cipher, mails }, invitation)
+      return { status: 200, body: invitation }
+    })
+  },
+
+  async acceptInvitationToOrganization({ principal, params }, services) {
+    const invited = { principal, params: { id: params.id, member_id: params.invitation_id } }
+    const member = await services.db.transaction((tx) => acceptToOrganization(tx, services, invited))
+    return { status: 200, body: member }
+  },
+
+  async declineOrganizationInvitation({ principal, params }, services) {
+    const invited = { principal, params: { id: params.id, member_id: params.invitation_id } }
+    await services.db.transaction((tx) => declineToOrganization(tx, services, invited))
+    return { status: 204 }
   },
 } satisfies Handlers<'organization-members'>

@@ -439,10 +439,10 @@ WHERE p.id = m.project_id AND p.organization_id = $1 AND m.user_id = $2`,
 )
 
 /**
- * The members of an organization; with `:invited` the invitations to it, too.
+ * The members of an organization with `:active`, and the invitations to it with `:invited`.
  * @see prisma/sql/organizations/list-organization-members.sql
  */
-export const listOrganizationMembers = page<{ origin: string; organization_id: string; invited: boolean }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; role: readonly ('owner' | 'admin' | 'member')[]; status: readonly string[] }, 'created_at' | 'updated_at', ListOrganizationMembersRow>(
+export const listOrganizationMembers = page<{ origin: string; organization_id: string; active: boolean; invited: boolean }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; role: readonly ('owner' | 'admin' | 'member')[]; status: readonly string[] }, 'created_at' | 'updated_at', ListOrganizationMembersRow>(
   'organizations/list-organization-members',
   {
     select: `SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
@@ -454,17 +454,17 @@ CASE WHEN m.status = 'active' THEN jsonb_build_object(
 ) END AS "user"
 FROM organization_members m JOIN organizations o ON o.id = m.organization_id
 LEFT JOIN users u ON u.id = m.user_id
-WHERE m.organization_id = $2 AND (m.status = 'active' OR $3)`,
-    names: ['origin', 'organization_id', 'invited', 'created_after', 'created_before', 'updated_after', 'updated_before', 'role', 'status'],
+WHERE m.organization_id = $2 AND ((m.status = 'active' AND $3::bool) OR (m.status = 'invited' AND $4::bool))`,
+    names: ['origin', 'organization_id', 'active', 'invited', 'created_after', 'created_before', 'updated_after', 'updated_before', 'role', 'status'],
     filters: {
-      created_after: { sql: `m.created_at >= $4`, searches: true },
-      created_before: { sql: `m.created_at < $5`, searches: true },
-      updated_after: { sql: `m.updated_at >= $6`, searches: true },
-      updated_before: { sql: `m.updated_at < $7`, searches: true },
-      role: { sql: `m.role = ANY($8)` },
+      created_after: { sql: `m.created_at >= $5`, searches: true },
+      created_before: { sql: `m.created_at < $6`, searches: true },
+      updated_after: { sql: `m.updated_at >= $7`, searches: true },
+      updated_before: { sql: `m.updated_at < $8`, searches: true },
+      role: { sql: `m.role = ANY($9)` },
       status: { sql: `CASE WHEN m.status = 'invited' AND (
     m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
-  ) THEN 'expired' ELSE m.status::text END = ANY($9)` },
+  ) THEN 'expired' ELSE m.status::text END = ANY($10)` },
     },
     sorts: {
       created_at: `m.created_at`,
@@ -714,6 +714,40 @@ FROM (
 )
 export interface MayGiveRow {
   allowed: boolean
+}
+
+/**
+ * Sets when an invitation expires. It is from then on that of the user who sent it again.
+ * @see prisma/sql/organizations/renew-organization-invitation.sql
+ */
+export const renewOrganizationInvitation = one<{ expires_at: Date | string; author_id: string; id: string; origin: string }, RenewOrganizationInvitationRow>(
+  'organizations/renew-organization-invitation',
+  `WITH m AS (
+  UPDATE organization_members SET expires_at = $1, created_by = $2 WHERE id = $3 RETURNING *
+)
+SELECT m.id, m.organization_id, o.name AS organization_name, m.user_id, m.email, m.role,
+CASE WHEN m.status = 'invited' AND (
+    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
+  ) THEN 'expired' ELSE m.status::text END AS status, m.created_by, m.created_at, m.updated_at, m.expires_at,
+CASE WHEN m.status = 'active' THEN jsonb_build_object(
+  'id', u.id, 'name', u.name, 'email', u.email, 'avatar_url', $4 || u.avatar_url
+) END AS "user" FROM m JOIN organizations o ON o.id = m.organization_id
+LEFT JOIN users u ON u.id = m.user_id`,
+  ['expires_at', 'author_id', 'id', 'origin'],
+)
+export interface RenewOrganizationInvitationRow {
+  id: string
+  organization_id: string
+  organization_name: string
+  user_id: string | null
+  email: string | null
+  role: 'owner' | 'admin' | 'member'
+  status: Schemas['OrganizationMember']['status']
+  created_by: string | null
+  created_at: string
+  updated_at: string
+  expires_at: string | null
+  user: Schemas['OrganizationMember']['user'] | null
 }
 
 /**

@@ -14,12 +14,11 @@ import {
 } from '../organizations/members.ts'
 import { openProject, openProjectInAnyState, requireProjectStatus } from '../projects/access.ts'
 import {
-  acceptInvitation,
   closeInvitation,
   findOwnInvitation,
   type Invitation,
 } from '../projects/invitations.ts'
-import { findMemberOf, type Member } from '../projects/members.ts'
+import { findMemberOf, insertMember, type Member } from '../projects/members.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export interface AnswerServices {
@@ -52,8 +51,11 @@ export async function acceptToProject(
     const existing = await findMemberOf(tx, { projectId: project.id, userId }, filesUrl())
     if (existing !== null) return existing
   }
-  const member = await acceptInvitation(tx, project, invitation, { userId, origin: filesUrl() })
+  const accepted = await closeInvitation(tx, invitation, 'accepted')
+  const { role, metadata, created_by: createdById } = accepted
+  const member = await insertMember(tx, project, { userId, role, metadata, createdById }, filesUrl())
   await events.emit(tx, 'member.added', member)
+  await events.emit(tx, 'invitation.accepted', accepted, { previous: invitation })
   return member
 }
 
@@ -85,6 +87,7 @@ export async function acceptToOrganization(
   const { userId } = invited.principal
   const member = await acceptOrganizationInvitation(tx, found.member, { userId, origin: filesUrl() })
   await events.emit(tx, 'organization_member.added', member)
+  await events.emit(tx, 'organization_invitation.accepted', member, { previous: found.member })
   return member
 }
 

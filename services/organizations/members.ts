@@ -31,10 +31,22 @@ export async function listOrganizationMembers(
 ): Promise<Page<OrganizationMember>> {
   return await sql.listOrganizationMembers(db, {
     organization_id: id,
+    active: true,
     invited: organizationRanks[role] >= organizationRanks.admin,
     origin,
     ...query,
   })
+}
+
+/** A page of the invitations to an organization. */
+export async function listOrganizationInvitations(
+  db: Db,
+  { id }: Organization,
+  query: ListQuery<'listOrganizationInvitations'>,
+  origin: string,
+): Promise<Page<OrganizationMember>> {
+  const where = { organization_id: id, active: false, invited: true, origin }
+  return await sql.listOrganizationMembers(db, { ...where, ...query })
 }
 
 /**
@@ -60,6 +72,29 @@ export async function findOrganizationMember(
   const mayRead = member.status === 'active' ? own !== 'none' : organizationRanks[own] >= 2
   if (!isOwn && !mayRead) throw notFound('member', memberId)
   return { member, isOwn, isServiceAccount: serviceAccountId !== null }
+}
+
+/** `findOrganizationMember` for an invitation. Throws 404 for a member, too. */
+export async function findOrganizationInvitation(
+  db: Db,
+  organization: Organization,
+  invitationId: string,
+  principal: Principal,
+  origin: string,
+): Promise<OrganizationMember> {
+  const { member } = await findOrganizationMember(db, organization, invitationId, principal, origin)
+  if (member.status === 'active') throw notFound('invitation', invitationId)
+  return member
+}
+
+/** Makes an invitation to a locked organization valid from now. It is then the author's. */
+export async function renewOrganizationInvitation(
+  tx: Transaction,
+  { id }: OrganizationMember,
+  { authorId, origin }: { authorId: string; origin: string },
+): Promise<OrganizationMember> {
+  const expiresAt = expiryFrom(new Date())
+  return await sql.renewOrganizationInvitation(tx, { id, author_id: authorId, expires_at: expiresAt, origin })
 }
 
 /** The user or address that a request adds. */

@@ -4,7 +4,6 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import { ranks } from './access.ts'
-import { insertMember, type Member } from './members.ts'
 import type { Project, Role } from './projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
@@ -155,18 +154,4 @@ export async function renewInvitation(tx: Transaction, { id, status }: Invitatio
 /** When an invitation of a project or an organization expires. */
 export function expiryFrom(start: Date): Date {
   return new Date(start.getTime() + invitationDays * 86_400_000)
-}
-
-/**
- * Accepts an invitation to a locked project: the user becomes a member, with the role and the metadata of the
- * invitation. Throws 409 for one that is not pending.
- */
-export async function acceptInvitation(
-  tx: Transaction,
-  project: { id: string },
-  invitation: Invitation,
-  { userId, origin }: { userId: string; origin: string },
-): Promise<Member> {
-  const { role, metadata, created_by: createdById } = await closeInvitation(tx, invitation, 'accepted')
-  return await insertMember(tx, project, { userId, role, metadata, createdById }, origin)
 }

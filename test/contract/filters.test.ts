@@ -749,6 +749,13 @@ t.test('members of an organization are filtered by role and status', async (t) =
   await assertFinds(t, request, { status: 'active' }, [...owners, member])
   await assertFinds(t, request, { status: 'invited' }, [invited])
   await assertFinds(t, request, { status: ['expired'] }, [expired])
+
+  const list = { ...request, id: 'listOrganizationInvitations' } as const
+  const asOwner = await addMemberTo(server, id, { email: 'c@example.org' }, 'owner')
+  await assertFinds(t, list, {}, [invited, expired, asOwner])
+  await assertFinds(t, list, { role: ['owner', 'member'] }, [asOwner])
+  await assertFinds(t, list, { status: 'invited' }, [invited, asOwner])
+  await assertFinds(t, list, { status: ['expired', 'active'] }, [expired])
 })
 
 t.test('service accounts are filtered by their place, and their keys by whether they work', async (t) => {

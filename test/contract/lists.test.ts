@@ -136,6 +136,12 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const members = await prisma.organizationMember.findMany({ where: { organizationId: id } })
     return { request, ids: members.map((member) => member.id) }
   },
+  async listOrganizationInvitations() {
+    const request = await requestFor(server, 'listOrganizationInvitations')
+    const { id } = request.params!
+    const ids = await createMany((i) => addMemberTo(server, id, { email: `alike-${i}@example.org` }))
+    return { request, ids }
+  },
   async listCustomRoles() {
     const request = await requestFor(server, 'listCustomRoles')
     const { id } = request.params!

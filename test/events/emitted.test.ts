@@ -58,6 +58,10 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateOrganizationMember: 'organization_member.updated',
   removeOrganizationMember: 'organization_member.removed',
   acceptOrganizationInvitation: 'organization_member.added',
+  revokeOrganizationInvitation: 'organization_invitation.removed',
+  resendOrganizationInvitation: 'organization_invitation.resent',
+  acceptInvitationToOrganization: 'organization_member.added',
+  declineOrganizationInvitation: 'organization_invitation.removed',
   createCustomRole: 'custom_role.created',
   updateCustomRole: 'custom_role.updated',
   deleteCustomRole: 'custom_role.deleted',
@@ -127,6 +131,9 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
 /** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = {
   createRefund: ['order.refunded'],
+  acceptInvitation: ['invitation.accepted'],
+  acceptOrganizationInvitation: ['organization_invitation.accepted'],
+  acceptInvitationToOrganization: ['organization_invitation.accepted'],
   // An event for each owner.
   deleteOrganization: ['organization.deleted'],
   createServiceAccount: ['organization_member.added'],
@@ -176,6 +183,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   unarchiveProject: 'getProject',
   declineInvitation: 'getInvitation',
   resendInvitation: 'getInvitation',
+  resendOrganizationInvitation: 'getOrganizationInvitation',
   rotateWebhookSecret: 'getWebhookEndpoint',
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
@@ -193,7 +201,6 @@ const testedElsewhere: EventType[] = [
   'audit.recorded',
   'organization_invitation.created',
   'organization_invitation.updated',
-  'organization_invitation.removed',
   'invitation.created',
   'chat.failed',
   'document.ready',
@@ -379,7 +386,7 @@ for (const info of writes) {
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.
-    const isOutside = ['removeMember', 'removeOrganizationMember', 'declineInvitation'].includes(id)
+    const isOutside = ['removeMember', 'removeOrganizationMember', 'declineInvitation', 'declineOrganizationInvitation'].includes(id)
     const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload]

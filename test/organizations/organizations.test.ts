@@ -327,6 +327,52 @@ t.test('a removed member does not come back through an invitation to a project',
   t.equal(await roleIn(guest, project), 403)
 })
 
+t.test('an invitation is read, sent again, accepted, declined and revoked at its own path', async (t) => {
+  const { owner, admin, member, path } = await company()
+  const other = await company()
+  const guest = await server.person()
+  const invite = async (role = 'member'): Promise<string> =>
+    (await owner.client.post(`${path}/members`, { email: guest.email, role })).body.id
+  const id = await invite('admin')
+  const at = `${path}/invitations/${id}`
+  t.match((await admin.client.get(`${path}/invitations`)).body, { data: [{ id }], pagination: { total: 1 } })
+  t.equal((await member.client.get(`${path}/invitations`)).status, 403)
+  t.equal((await member.client.get(at)).status, 404)
+  t.equal((await other.owner.client.get(at)).status, 404)
+  t.equal((await other.owner.client.post(`${other.path}/invitations/${id}/resend`)).status, 404)
+  t.equal((await other.owner.client.delete(`${other.path}/invitations/${id}`)).status, 404)
+  t.match((await guest.client.get(at)).body, { id, status: 'invited', role: 'admin' })
+  for (const action of ['accept', 'decline'])
+    t.equal((await owner.client.post(`${at}/${action}`)).status, 404, `the inviter: ${action}`)
+
+  await prisma.organizationMember.update({ where: { id }, data: { expiresAt: new Date(0) } })
+  t.equal((await guest.client.post(`${at}/accept`)).status, 409)
+  for (const { client } of [member, guest]) t.equal((await client.post(`${at}/resend`)).status, 403)
+  const resent = await admin.client.post(`${at}/resend`)
+  t.match(resent, { status: 200, body: { id, status: 'invited', created_by: admin.id } })
+  t.equal(await prisma.mail.count({ where: { recipient: guest.email } }), 2)
+  const answers = await Promise.all([1, 2, 3].map(() => guest.client.post(`${at}/accept`)))
+  t.same(
+    answers.map(({ status, body }) => [status, body.status]),
+    [1, 2, 3].map(() => [200, 'active']),
+  )
+  const events = await prisma.event.findMany({ where: { type: 'organization_invitation.accepted' } })
+  t.equal(events.filter((event) => (event.data as any).object.id === id).length, 1, 'accepted once')
+  t.equal((await guest.client.post(`${at}/decline`)).status, 409, 'a membership is not declined')
+  for (const reply of [owner.client.get(at), owner.client.delete(at), owner.client.post(`${at}/resend`)])
+    t.equal((await reply).status, 404, 'a member is no invitation')
+
+  await owner.client.delete(`${path}/members/${id}`)
+  const ofOwner = `${path}/invitations/${await invite('owner')}`
+  t.equal((await admin.client.post(`${ofOwner}/resend`)).status, 403, 'an admin hands out no ownership')
+  t.equal((await admin.client.delete(ofOwner)).status, 403)
+  t.equal((await owner.client.delete(ofOwner)).status, 204)
+  t.equal((await guest.client.post(`${ofOwner}/accept`)).status, 404)
+  const last = `${path}/invitations/${await invite()}`
+  t.equal((await guest.client.post(`${last}/decline`)).status, 204)
+  t.equal((await guest.client.post(`${last}/accept`)).status, 404)
+})
+
 t.test('an invitation is declined, and revoked, with events for admins', async (t) => {
   const { owner, member, path } = await company()
   const guest = await server.person()

@@ -122,6 +122,21 @@ const onInvitation =
     return { params: { id, member_id: member } }
   }
 
+/** The same requests with the invitation at its own path. */
+const atInvitations =
+  (build: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    const { id, member_id: invitationId } = (await build(context)).params!
+    return { params: { id, invitation_id: invitationId } }
+  }
+
+/** An invitation of somebody else to the caller's organization. */
+const onSentInvitation: RequestBuilder = async (context) => {
+  const id = await createOrganization(context)
+  const email = `${randomHex()}@example.com`
+  return { params: { id, invitation_id: await addMemberTo(context.server, id, { email }) } }
+}
+
 const roleFields = () => ({
   name: `Role ${randomHex()}`,
   description: 'For everybody who uploads.',
@@ -222,6 +237,20 @@ export const organizationFixtures = {
     build: onInvitation(),
     role: 'none',
     byStatus: { 409: onInvitation({ expired: true }) },
+  },
+  listOrganizationInvitations: { build: onOrganization() },
+  getOrganizationInvitation: { build: onSentInvitation },
+  revokeOrganizationInvitation: { build: onSentInvitation },
+  resendOrganizationInvitation: { build: onSentInvitation },
+  acceptInvitationToOrganization: {
+    build: atInvitations(onInvitation()),
+    role: 'none',
+    byStatus: { 409: atInvitations(onInvitation({ expired: true })) },
+  },
+  declineOrganizationInvitation: {
+    build: atInvitations(onInvitation()),
+    role: 'none',
+    byStatus: { 409: atInvitations(onOwnMember) },
   },
   listCustomRoles: {
     build: async (context) => {
