@@ -13,11 +13,7 @@ import {
   type OrganizationMember,
 } from '../organizations/members.ts'
 import { openProject, openProjectInAnyState, requireProjectStatus } from '../projects/access.ts'
-import {
-  closeInvitation,
-  findOwnInvitation,
-  type Invitation,
-} from '../projects/invitations.ts'
+import { closeInvitation, findOwnInvitation, type Invitation } from '../projects/invitations.ts'
 import { findMemberOf, insertMember, type Member } from '../projects/members.ts'
 import type { Principal } from '../users/authentication.ts'
 

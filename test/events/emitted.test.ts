@@ -386,7 +386,12 @@ for (const info of writes) {
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.
-    const isOutside = ['removeMember', 'removeOrganizationMember', 'declineInvitation', 'declineOrganizationInvitation'].includes(id)
+    const isOutside = [
+      'removeMember',
+      'removeOrganizationMember',
+      'declineInvitation',
+      'declineOrganizationInvitation',
+    ].includes(id)
     const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
     const validate = replies[payload]

@@ -122,12 +122,19 @@ const onInvitation =
     return { params: { id, member_id: member } }
   }
 
-/** The same requests with the invitation at its own path. */
-const atInvitations =
-  (build: RequestBuilder): RequestBuilder =>
+/** An invitation of the caller to an organization of the admin, or with `isAdded` the membership. */
+const onOwnInvitation =
+  ({ isAdded = false, expired = false } = {}): RequestBuilder =>
   async (context) => {
-    const { id, member_id: invitationId } = (await build(context)).params!
-    return { params: { id, invitation_id: invitationId } }
+    const { server, caller } = context
+    const id = await createOrganization({ ...context, role: 'none' })
+    const member = await addMemberTo(server, id, { userId: caller.id, isAdded })
+    if (expired)
+      await server.services.database.prisma.organizationMember.update({
+        where: { id: member },
+        data: { expiresAt: new Date(0) },
+      })
+    return { params: { id, invitation_id: member } }
   }
 
 /** An invitation of somebody else to the caller's organization. */
@@ -239,18 +246,18 @@ export const organizationFixtures = {
     byStatus: { 409: onInvitation({ expired: true }) },
   },
   listOrganizationInvitations: { build: onOrganization() },
-  getOrganizationInvitation: { build: onSentInvitation },
+  getOrganizationInvitation: { build: onOwnInvitation(), role: 'none' },
   revokeOrganizationInvitation: { build: onSentInvitation },
   resendOrganizationInvitation: { build: onSentInvitation },
   acceptInvitationToOrganization: {
-    build: atInvitations(onInvitation()),
+    build: onOwnInvitation(),
     role: 'none',
-    byStatus: { 409: atInvitations(onInvitation({ expired: true })) },
+    byStatus: { 409: onOwnInvitation({ expired: true }) },
   },
   declineOrganizationInvitation: {
-    build: atInvitations(onInvitation()),
+    build: onOwnInvitation(),
     role: 'none',
-    byStatus: { 409: atInvitations(onOwnMember) },
+    byStatus: { 409: onOwnInvitation({ isAdded: true }) },
   },
   listCustomRoles: {
     build: async (context) => {

@@ -4,7 +4,7 @@ import { flattened } from '../../../infra/validation/query-objects.ts'
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../../generated/operations.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
-import { allScopes, type Scope } from '../../../services/users/scopes.ts'
+import { allScopes, isOperatorScope, type Scope } from '../../../services/users/scopes.ts'
 import { createClient, type Reply, type CallOptions } from '../http/client.ts'
 import { cursorAt } from './event-cursors.ts'
 import { authFixtures, providerOperations } from './operation-fixtures-auth.ts'
@@ -664,7 +664,8 @@ export async function requestFor(
   } = {},
 ): Promise<OperationRequest> {
   const fixture: Fixture = fixtures[id]
-  const person = caller ?? (operations[id].scopes?.includes('admin') ? server.admin : await server.person())
+  const person =
+    caller ?? (operations[id].scopes?.some(isOperatorScope) ? server.admin : await server.person())
   const context: FixtureContext = { server, caller: person, role: role ?? fixture.role ?? 'owner' }
   const build = withoutProject
     ? fixture.withoutProject!
