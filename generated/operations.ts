@@ -1213,7 +1213,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"query":"queryListAuditEntries"},
     body: null,
-    errors: [400,401,403,406,429,500,503],
+    errors: [400,401,403,404,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyAuditEntryList"}
     },

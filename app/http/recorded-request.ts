@@ -70,6 +70,7 @@ export function auditAtEnd(
     const hasEffect = !isRead(request) || createdId !== null
     if (status === 429 || (!hasEffect && !isRefused && !readsOthers(info, principal))) return
     const ids = idsOf(info, request)
+    const resourceId = createdId ?? idInLocation(reply) ?? ids.at(-1) ?? null
     recorder.record({
       userId: principal?.userId ?? account?.userId ?? null,
       credentialId: principal?.credentialId ?? account?.credentialId ?? null,
@@ -78,7 +79,8 @@ export function auditAtEnd(
       status,
       ip: request.ip,
       projectId: ids.find((id) => id.startsWith('prj_')) ?? null,
-      resourceId: createdId ?? idInLocation(reply) ?? ids.at(-1) ?? null,
+      resourceId,
+      placeIds: resourceId === null ? ids : [...ids, resourceId],
       requestId: request.id,
       isDelivery: principal === null && account === null && isDelivery(request, status),
     })

@@ -1909,7 +1909,7 @@ export interface Methods {
   /**
    * List the audit log: `GET /v1/audit-log`
    *
-   * Returns who did what, newest first: every request that may change something, every sign-in, every request that was refused, and what operators read. Users get their own entries; with the scope `admin`, all. Bodies and queries are not recorded. An entry appears about a second after its answer, and is kept for `AUDIT_RETENTION_DAYS`; a server that crashes loses those of its last second. The entries are a chain of signatures: `npm run admin -- verify-audit` finds an entry that was changed, removed or moved in the database. Webhook endpoints of operators get each entry as an event, `audit.recorded`.
+   * Returns who did what, newest first: every request that may change something, every sign-in, every request that was refused, and what operators read. Users get their own entries; with the scope `admin`, all. With the scope `audit:read`, owners and admins of an organization get its entries by `organization_id`. Bodies and queries are not recorded. An entry appears about a second after its answer, and is kept for `AUDIT_RETENTION_DAYS`; a server that crashes loses those of its last second. The entries are a chain of signatures: `npm run admin -- verify-audit` finds an entry that was changed, removed or moved in the database. Webhook endpoints of operators get each entry as an event, `audit.recorded`.
    */
   listAuditEntries: OptionalListMethod<ListAuditEntriesInput, AuditEntryList, AuditEntry>
   /**

@@ -66,19 +66,19 @@ export interface HasReceiversRow {
  * Adds entries to the audit log, and returns them in their order.
  * @see prisma/sql/audit/insert-entries.sql
  */
-export const insertEntries = many<{ sequences: readonly number[]; ids: readonly string[]; users: readonly (string | null)[]; credentials: readonly (string | null)[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; ips: readonly string[]; projects: readonly (string | null)[]; resources: readonly (string | null)[]; requests: readonly string[]; signatures: readonly string[]; times: readonly (Date | string)[] }, InsertEntriesRow>(
+export const insertEntries = many<{ sequences: readonly number[]; ids: readonly string[]; users: readonly (string | null)[]; credentials: readonly (string | null)[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; ips: readonly string[]; organizations: readonly (string | null)[]; projects: readonly (string | null)[]; resources: readonly (string | null)[]; requests: readonly string[]; signatures: readonly string[]; times: readonly (Date | string)[] }, InsertEntriesRow>(
   'audit/insert-entries',
   `WITH a AS (
-  INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip, project_id,
-    resource_id, request_id, signature, created_at)
+  INSERT INTO audit_entries (sequence, id, user_id, credential_id, operation, method, status, ip,
+    organization_id, project_id, resource_id, request_id, signature, created_at)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
     $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::timestamptz[])
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[])
   RETURNING *
 )
 SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",
-a.ip, a.project_id, a.resource_id, a.request_id, a.created_at FROM a ORDER BY a.sequence`,
-  ['sequences', 'ids', 'users', 'credentials', 'operations', 'methods', 'statuses', 'ips', 'projects', 'resources', 'requests', 'signatures', 'times'],
+a.ip, a.organization_id, a.project_id, a.resource_id, a.request_id, a.created_at FROM a ORDER BY a.sequence`,
+  ['sequences', 'ids', 'users', 'credentials', 'operations', 'methods', 'statuses', 'ips', 'organizations', 'projects', 'resources', 'requests', 'signatures', 'times'],
 )
 export interface InsertEntriesRow {
   id: string
@@ -90,6 +90,7 @@ export interface InsertEntriesRow {
   status: number
   outcome: Schemas['AuditEntry']['outcome']
   ip: string
+  organization_id: string | null
   project_id: string | null
   resource_id: string | null
   request_id: string
@@ -100,22 +101,26 @@ export interface InsertEntriesRow {
  * The audit log.
  * @see prisma/sql/audit/list-entries.sql
  */
-export const listEntries = page<{}, { created_after: Date | string; created_before: Date | string; own: string; user_id: string; credential_id: string; operation: string; outcome: string }, 'created_at', ListEntriesRow>(
+export const listEntries = page<{}, { created_after: Date | string; created_before: Date | string; own: string; organization_id: string; project_id: string; resource_id: string; ip: string; user_id: string; credential_id: string; operation: string; outcome: string }, 'created_at', ListEntriesRow>(
   'audit/list-entries',
   {
     select: `SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",
-a.ip, a.project_id, a.resource_id, a.request_id, a.created_at
+a.ip, a.organization_id, a.project_id, a.resource_id, a.request_id, a.created_at
 FROM audit_entries a
 WHERE true`,
-    names: ['created_after', 'created_before', 'own', 'user_id', 'credential_id', 'operation', 'outcome'],
+    names: ['created_after', 'created_before', 'own', 'organization_id', 'project_id', 'resource_id', 'ip', 'user_id', 'credential_id', 'operation', 'outcome'],
     filters: {
       created_after: { sql: `a.created_at >= $1`, searches: true },
       created_before: { sql: `a.created_at < $2`, searches: true },
       own: { sql: `a.user_id = $3` },
-      user_id: { sql: `a.user_id = $4` },
-      credential_id: { sql: `a.credential_id = $5` },
-      operation: { sql: `a.operation = $6` },
-      outcome: { sql: `CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END = $7` },
+      organization_id: { sql: `a.organization_id = $4` },
+      project_id: { sql: `a.project_id = $5` },
+      resource_id: { sql: `a.resource_id = $6` },
+      ip: { sql: `a.ip = $7` },
+      user_id: { sql: `a.user_id = $8` },
+      credential_id: { sql: `a.credential_id = $9` },
+      operation: { sql: `a.operation = $10` },
+      outcome: { sql: `CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END = $11` },
     },
     sorts: {
       created_at: `a.id`,
@@ -135,10 +140,40 @@ export interface ListEntriesRow {
   status: number
   outcome: Schemas['AuditEntry']['outcome']
   ip: string
+  organization_id: string | null
   project_id: string | null
   resource_id: string | null
   request_id: string
   created_at: string
+}
+
+/**
+ * The organizations that entries belong to, by the number of the entry: the organization in the path, that of
+ * the project or of the service account in the path, or that of the service account that sent the request. A
+ * request that was not done belongs to it only if its user is a member there: nobody writes into the log of
+ * others.
+ * @see prisma/sql/audit/list-organizations.sql
+ */
+export const listOrganizations = many<{ users: readonly (string | null)[]; organizations: readonly (string | null)[]; projects: readonly (string | null)[]; accounts: readonly (string | null)[]; done: readonly boolean[] }, ListOrganizationsRow>(
+  'audit/list-organizations',
+  `SELECT e.n::int AS "n", o.id AS organization_id
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[],
+    $5::boolean[]) WITH ORDINALITY AS e (user_id, organization_id, project_id, account_id, done, n)
+  LEFT JOIN service_accounts s ON s.id = e.account_id
+  LEFT JOIN service_accounts sender ON sender.user_id = e.user_id
+  LEFT JOIN projects p ON p.id = coalesce(e.project_id, s.project_id, sender.project_id)
+  JOIN organizations o
+    ON o.id = coalesce(e.organization_id, s.organization_id, p.organization_id, sender.organization_id)
+WHERE e.done
+  OR EXISTS (
+    SELECT FROM organization_members m
+    WHERE m.organization_id = o.id AND m.user_id = e.user_id AND m.status = 'active')
+  OR EXISTS (SELECT FROM members m WHERE m.project_id = p.id AND m.user_id = e.user_id)`,
+  ['users', 'organizations', 'projects', 'accounts', 'done'],
+)
+export interface ListOrganizationsRow {
+  n: number
+  organization_id: string
 }
 
 /**
@@ -185,8 +220,8 @@ export interface ReadChainRow {
  */
 export const readEntries = many<{ after: number; count: number }, ReadEntriesRow>(
   'audit/read-entries',
-  `SELECT a.sequence, a.id, a.user_id, a.credential_id, a.operation, a.method, a.status, a.ip, a.project_id,
-  a.resource_id, a.request_id, a.signature, a.created_at
+  `SELECT a.sequence, a.id, a.user_id, a.credential_id, a.operation, a.method, a.status, a.ip,
+  a.organization_id, a.project_id, a.resource_id, a.request_id, a.signature, a.created_at
 FROM audit_entries a
 WHERE a.sequence > $1
 ORDER BY a.sequence
@@ -202,6 +237,7 @@ export interface ReadEntriesRow {
   method: string
   status: number
   ip: string
+  organization_id: string | null
   project_id: string | null
   resource_id: string | null
   request_id: string

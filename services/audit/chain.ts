@@ -14,6 +14,7 @@ export interface AuditEntry {
   method: string
   status: number
   ip: string
+  organizationId: string | null
   projectId: string | null
   resourceId: string | null
   requestId: string
@@ -29,10 +30,12 @@ export function signatureOf(cipher: Cipher, previous: string, entry: AuditEntry)
 
 function signedText(previous: string, entry: AuditEntry): string {
   const { sequence, id, userId, credentialId, operation, method, status } = entry
-  const { ip, projectId, resourceId, requestId, createdAt } = entry
+  const { ip, organizationId, projectId, resourceId, requestId, createdAt } = entry
   const who = [userId, credentialId, ip]
   const what = [operation, method, status, projectId, resourceId, requestId]
-  return JSON.stringify([previous, sequence, id, createdAt, ...who, ...what])
+  // Entries without an organization have the text of those that are older than the field.
+  const where = organizationId === null ? [] : [organizationId]
+  return JSON.stringify([previous, sequence, id, createdAt, ...who, ...what, ...where])
 }
 
 export interface Verification {
@@ -100,6 +103,7 @@ function toEntry(row: sql.ReadEntriesRow): AuditEntry {
     method: row.method,
     status: row.status,
     ip: row.ip,
+    organizationId: row.organization_id,
     projectId: row.project_id,
     resourceId: row.resource_id,
     requestId: row.request_id,

@@ -8,7 +8,9 @@ import { newId } from '../../infra/ids.ts'
 import type { components } from '../../generated/types.ts'
 import { signatureOf, type AuditEntry } from './chain.ts'
 
-export interface AuditedRequest extends Omit<AuditEntry, 'sequence' | 'id' | 'createdAt'> {
+export interface AuditedRequest extends Omit<AuditEntry, 'sequence' | 'id' | 'createdAt' | 'organizationId'> {
+  /** The ids in the path and of what the request created: an organization, a project or a service account. */
+  placeIds: string[]
   /**
    * Whether it was the delivery of a webhook. An event of the entry would be delivered likewise, and cause
    * the next one, without end.
@@ -104,10 +106,12 @@ export class AuditRecorder {
       const chain = await sql.lockChain(tx)
       const entries = this.#uncertain > 0 ? await unknownOf(tx, taken) : taken
       if (entries.length === 0) return taken.length
+      const organizations = await organizationsOf(tx, entries)
       let sequence = Number(chain.sequence)
       let { signature } = chain
-      const rows = entries.map((entry) => {
-        const row = { ...entry, sequence: ++sequence }
+      const rows = entries.map((entry, i) => {
+        const organizationId = organizations.get(i + 1) ?? null
+        const row = { ...entry, organizationId, sequence: ++sequence }
         signature = signatureOf(this.#cipher, signature, row)
         return { ...row, signature }
       })
@@ -120,6 +124,7 @@ export class AuditRecorder {
         methods: rows.map(({ method }) => method),
         statuses: rows.map(({ status }) => status),
         ips: rows.map(({ ip }) => ip),
+        organizations: rows.map(({ organizationId }) => organizationId),
         projects: rows.map(({ projectId }) => projectId),
         resources: rows.map(({ resourceId }) => resourceId),
         requests: rows.map(({ requestId }) => requestId),
@@ -133,6 +138,20 @@ export class AuditRecorder {
       return taken.length
     })
   }
+}
+
+/** The organizations of the entries, by their numbers from 1. */
+async function organizationsOf(tx: Transaction, entries: Pending[]): Promise<Map<number, string>> {
+  const placed = (prefix: string): Array<string | null> =>
+    entries.map(({ placeIds }) => placeIds.find((id) => id.startsWith(prefix)) ?? null)
+  const rows = await sql.listOrganizations(tx, {
+    users: entries.map(({ userId }) => userId),
+    organizations: placed('org_'),
+    projects: placed('prj_'),
+    accounts: placed('svc_'),
+    done: entries.map(({ status }) => status < 400),
+  })
+  return new Map(rows.map(({ n, organization_id: id }) => [n, id]))
 }
 
 /** The entries that an earlier attempt has not added. */

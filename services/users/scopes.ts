@@ -20,6 +20,7 @@ export const allScopes: readonly Scope[] = [
   'webhooks:read',
   'webhooks:write',
   'keys:write',
+  'audit:read',
   'payments:sell',
   'users:admin',
   'admin',

@@ -24,6 +24,7 @@ const request = {
   credentialId: null,
   projectId: null,
   resourceId: null,
+  placeIds: [],
   requestId: 'req_test',
   isDelivery: false,
 }

@@ -318,6 +318,16 @@ t.test('the audit log is filtered by user, credential, operation and outcome', a
   await assertFinds(t, request, { outcome: 'refused' }, [refused])
   await assertFinds(t, request, { outcome: 'failed' }, [failed])
   await assertFinds(t, request, { credential_id: keyId }, [refused])
+  const organizationId = await createOrganization({ server, caller, role: 'owner' })
+  const [project_id, resource_id] = [newId('prj'), newId('file')]
+  const places = { organizationId, projectId: project_id, resourceId: resource_id, ip: '2001:db8::7' }
+  const foreign = await createAuditEntry(server, server.admin.id, places)
+  const placed = await createAuditEntry(server, caller.id, places)
+  await assertFinds(t, request, { project_id }, [placed])
+  await assertFinds(t, request, { resource_id }, [placed])
+  await assertFinds(t, request, { ip: '2001:db8::7' }, [placed])
+  await assertFinds(t, request, { organization_id: organizationId }, [foreign, placed])
+  await prisma.auditEntry.delete({ where: { id: placed } })
   await assertFinds(t, request, { user_id: caller.id }, [done, refused, failed])
   await assertFinds(t, request, { user_id: newId('usr') }, [])
 })
