@@ -49,19 +49,19 @@ export const storage = {
     return { status: 200, body: toFile(await openFile(db, request)) }
   },
 
-  async updateFile(request, { db, events }) {
+  async updateFile(request, { db, storage, events }) {
     requireFutureExpiry(request.body.expires_at)
     return await db.transaction(async (tx) => ({
       status: 200,
-      body: await updateFile(tx, events, request),
+      body: await updateFile(tx, { storage, events }, request),
     }))
   },
 
-  async deleteFile(request, { db, events }) {
+  async deleteFile(request, { db, storage, events }) {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
-      await deleteFile(tx, events, toFile(file))
+      await deleteFile(tx, { storage, events }, toFile(file))
       return { status: 204 }
     })
   },

@@ -37,6 +37,7 @@ import { projectConstraintErrors } from './projects/constraint-errors.ts'
 import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
 import { Readiness } from '../infra/readiness.ts'
+import { deleteDocumentsOfFiles } from './ai/knowledge/documents.ts'
 import { createStorage, type Storage } from './storage/storage.ts'
 import { createWebhookClient, type WebhookClient } from './webhooks/http-client.ts'
 
@@ -173,7 +174,10 @@ export function createServices({
     onError,
   })
   const oidcProviders = createOidcProviders(config.oidcProviders, onError)
-  const storage = createStorage(database, config, { onError })
+  const storage = createStorage(database, config, {
+    onError,
+    deleteDocuments: (tx, fileIds) => deleteDocumentsOfFiles(tx, events, fileIds),
+  })
   const beforeCall = createOutwardCheck(database)
   const providers = createProviders(config, { onError, beforeCall })
   const searches = new Searches(database, searchConnections(config.databasePoolSize))

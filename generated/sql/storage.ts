@@ -671,8 +671,8 @@ export interface ListFileBlobsRow {
 }
 
 /**
- * The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without filters is the maintained count,
- * minus expired files that are not deleted yet.
+ * The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
+ * filters is the maintained count, minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
 export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; folder: string; name: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(

@@ -8,6 +8,7 @@ import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
+import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { folderOf, insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
@@ -161,7 +162,7 @@ async function storeFile<T>(
  */
 export async function addFile(
   tx: Transaction,
-  { config, events }: { config: Readonly<Config>; events: Emitter },
+  services: DeleteFileServices & { config: Readonly<Config> },
   id: string,
   { onConflict = 'duplicate', ...fields }: NewFile & { onConflict?: FileConflictPolicy },
   reservedBy: string | null,
@@ -170,13 +171,13 @@ export async function addFile(
   const workspaceId = projectId ?? ownerId
   const name = await claimPlace(
     tx,
-    events,
+    services,
     { workspaceId, folder: folderOf(path), name: fields.name },
     onConflict,
   )
-  const quota = quotaFor(config, projectId)
+  const quota = quotaFor(services.config, projectId)
   await takeStorage(tx, workspaceId, { id: reservedBy, bytes, quota })
   const file = await insertFile(tx, id, { ...fields, name })
-  await events.emit(tx, 'file.created', file, { userId: ownerId })
+  await services.events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

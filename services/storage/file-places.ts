@@ -6,8 +6,7 @@ import * as sql from '../../generated/sql/storage.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { conflict } from '../../infra/errors.ts'
 import { truncateText } from '../../infra/text.ts'
-import type { Emitter } from '../events/emit.ts'
-import { deleteFile } from './delete-file.ts'
+import { deleteFile, type DeleteFileServices } from './delete-file.ts'
 
 export type FileConflictPolicy = components['schemas']['FileConflictPolicy']
 
@@ -35,14 +34,14 @@ const maxReplaced = 100
  */
 export async function claimPlace(
   tx: Transaction,
-  events: Emitter,
+  services: DeleteFileServices,
   place: FilePlace,
   policy: FileConflictPolicy,
 ): Promise<string> {
   if (policy === 'duplicate') return place.name
   await sql.lockStorage(tx, { workspace_id: place.workspaceId, besides: null })
   if (policy === 'fail') await requireFreePlace(tx, place)
-  if (policy === 'replace') await deleteFilesAt(tx, events, place)
+  if (policy === 'replace') await deleteFilesAt(tx, services, place)
   return policy === 'rename' ? await findFreeName(tx, place) : place.name
 }
 
@@ -52,11 +51,11 @@ export async function requireFreePlace(tx: Transaction, place: FilePlace): Promi
   if (isTaken) throw nameTaken(place)
 }
 
-async function deleteFilesAt(tx: Transaction, events: Emitter, place: FilePlace): Promise<void> {
+async function deleteFilesAt(tx: Transaction, services: DeleteFileServices, place: FilePlace): Promise<void> {
   const where = { ...columnsOf(place), name: place.name, limit: maxReplaced + 1 }
   const files = await sql.lockFilesAtPlace(tx, where)
   if (files.length > maxReplaced) throw nameTaken(place)
-  for (const file of files) await deleteFile(tx, events, file)
+  for (const file of files) await deleteFile(tx, services, file)
 }
 
 /** The name, or the first free name of the form `report (2).pdf`. */

@@ -25,7 +25,7 @@ export function fileExpiryTasks({ storage, events }: StorageRetention): Retentio
       name: 'expired files',
       step: deleteEach({
         list: listExpired,
-        remove: (tx, file) => deleteExpired(tx, events, file),
+        remove: (tx, file) => deleteExpired(tx, { storage, events }, file),
       }),
     },
     { name: 'uploads', step: (db) => deleteExpiredUploads(db, { storage, events }) },
@@ -88,11 +88,11 @@ async function listExpired(
 
 async function deleteExpired(
   tx: Transaction,
-  events: Emitter,
+  services: StorageRetention,
   { id }: sql.ListExpiredFilesRow,
 ): Promise<{ removed: number; more: boolean }> {
   const file = await sql.lockExpiredFile(tx, { id })
   if (file === undefined) return { removed: 0, more: false }
-  await deleteFile(tx, events, file)
+  await deleteFile(tx, services, file)
   return { removed: 1, more: false }
 }

@@ -1,6 +1,6 @@
 // The storage service: temporary and partial files, the blob store, and download counts.
 import type { Config } from '../../infra/config/config.ts'
-import type { Database } from '../../infra/database/database.ts'
+import type { Database, Transaction } from '../../infra/database/database.ts'
 import { wasRolledBack } from '../../infra/database/transaction.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { Replay } from '../../infra/contract/replay.ts'
@@ -35,12 +35,14 @@ export interface Storage {
   storeBlobs<T>(files: Map<string, LocalFile>, transaction: () => Promise<T>): Promise<T>
   /** Counts a download in memory. The counts are written to the database every few seconds. */
   countDownload(fileId: string): void
+  /** Deletes the documents that were created from files, before the files are deleted. */
+  deleteDocuments(tx: Transaction, fileIds: string[]): Promise<void>
   /** Throws when the blob store is unreachable. */
   ping(): Promise<void>
   close(): Promise<void>
 }
 
-export interface StorageOptions {
+export interface StorageOptions extends Pick<Storage, 'deleteDocuments'> {
   onError?: (error: Error) => void
   /** Milliseconds between two writes of the download counts. Default 2,000. */
   interval?: number
@@ -65,7 +67,7 @@ export function uploadsFolder({ storageDir }: Pick<Config, 'storageDir'>): Owned
 export function createStorage(
   db: Database,
   config: Readonly<Config>,
-  { onError = () => {}, interval = 2_000 }: StorageOptions = {},
+  { deleteDocuments, onError = () => {}, interval = 2_000 }: StorageOptions,
 ): Storage {
   // Opening reads nothing: it fails only when the SDK of the store cannot be loaded.
   let opened: Promise<BlobStore> | undefined
@@ -87,6 +89,7 @@ export function createStorage(
   const reservations = createReservations(db)
 
   return {
+    deleteDocuments,
     tempFiles: createTempFiles(config.storageDir),
     partialFiles: createPartialFiles(config.storageDir),
     reservations,

@@ -5,9 +5,9 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { inProgress } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
-import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
+import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { findFile, folderOf, openFile, toFile, type StoredFile } from './files.ts'
 
@@ -22,11 +22,11 @@ export interface UpdateFileRequest {
 /** Throws 403, 404, 409 or 412. */
 export async function updateFile(
   tx: Transaction,
-  events: Emitter,
+  services: DeleteFileServices,
   request: UpdateFileRequest,
 ): Promise<StoredFile> {
   const { on_conflict: policy = 'duplicate', ...update } = request.body
-  const claimed = policy === 'duplicate' ? null : await claimNewPlace(tx, events, request, policy)
+  const claimed = policy === 'duplicate' ? null : await claimNewPlace(tx, services, request, policy)
   const previous = await openFile(tx, request, { lock: true })
   if (claimed !== null && !hasFields(previous, claimed.from))
     throw inProgress('Another request has given the file another name or folder.')
@@ -44,14 +44,14 @@ export async function updateFile(
     select: { id: true },
   })
   const file = (await findFile(tx, previous.id))!
-  await events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
+  await services.events.emit(tx, 'file.updated', file, { previous, userId: file.owner_id })
   return file
 }
 
 /** The place is claimed before the file is locked: see `claimPlace`. */
 async function claimNewPlace(
   tx: Transaction,
-  events: Emitter,
+  services: DeleteFileServices,
   request: UpdateFileRequest,
   policy: FileConflictPolicy,
 ): Promise<{ name: string; from: { name: string; path: string } }> {
@@ -62,7 +62,7 @@ async function claimNewPlace(
   const workspaceId = file.project_id ?? file.owner_id
   const place = { workspaceId, folder: folderOf(path), name, besides: file.id }
   return {
-    name: await claimPlace(tx, events, place, policy),
+    name: await claimPlace(tx, services, place, policy),
     from: { name: file.name, path: file.path },
   }
 }

@@ -1,5 +1,5 @@
--- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without filters is the maintained count,
--- minus expired files that are not deleted yet.
+-- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
+-- filters is the maintained count, minus expired files that are not deleted yet.
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
