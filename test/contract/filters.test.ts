@@ -68,7 +68,7 @@ async function assertFinds(
   const what = JSON.stringify(query)
   t.equal(reply.status, 200, what)
   t.same(reply.body.data.map(({ id }: { id: string }) => id).sort(), [...ids].sort(), what)
-  if (reply.body.pagination !== undefined)
+  if (!cursorLists.includes(request.id))
     t.equal(reply.body.pagination.total, ids.length, `${what} has the right total`)
 }
 
