@@ -87,6 +87,7 @@ export interface EventObjects {
   'price.updated': components['schemas']['Price']
   'order.created': components['schemas']['Order']
   'order.paid': components['schemas']['Order']
+  'order.payment_failed': components['schemas']['Order']
   'order.canceled': components['schemas']['Order']
   'order.refunded': components['schemas']['Order']
   'refund.created': components['schemas']['Refund']
@@ -96,6 +97,10 @@ export interface EventObjects {
   'checkout.expired': components['schemas']['Checkout']
   'subscription.created': components['schemas']['Subscription']
   'subscription.updated': components['schemas']['Subscription']
+  'subscription.renewed': components['schemas']['Subscription']
+  'subscription.past_due': components['schemas']['Subscription']
+  'subscription.resumed': components['schemas']['Subscription']
+  'subscription.trial_will_end': components['schemas']['Subscription']
   'subscription.canceled': components['schemas']['Subscription']
   'webhook_endpoint.created': components['schemas']['WebhookEndpoint']
   'webhook_endpoint.updated': components['schemas']['WebhookEndpoint']
@@ -208,6 +213,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
   'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
   'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
+  'order.payment_failed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaymentFailedEvent' },
   'order.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCanceledEvent' },
   'order.refunded': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderRefundedEvent' },
   'refund.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundCreatedEvent' },
@@ -217,6 +223,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'checkout.expired': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutExpiredEvent' },
   'subscription.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCreatedEvent' },
   'subscription.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionUpdatedEvent' },
+  'subscription.renewed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionRenewedEvent' },
+  'subscription.past_due': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionPastDueEvent' },
+  'subscription.resumed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionResumedEvent' },
+  'subscription.trial_will_end': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionTrialWillEndEvent' },
   'subscription.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCanceledEvent' },
   'webhook_endpoint.created': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointCreatedEvent' },
   'webhook_endpoint.updated': { scope: 'webhooks:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyWebhookEndpoint', payload: 'payloadWebhookEndpointUpdatedEvent' },

@@ -175,6 +175,7 @@ export interface OperationsByTag {
     | 'createRefund'
     | 'getRefund'
     | 'listAllRefunds'
+    | 'getRefundById'
   'payments-subscriptions':
     | 'listSubscriptions'
     | 'getSubscription'
@@ -4397,7 +4398,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","created_at","updated_at"],
+    fixedFields: ["id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProduct"}
@@ -4491,7 +4492,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetPrice","query":"queryNone","header":"headerIfMatch","body":"bodyPriceUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","product_id","unit_amount","currency","recurring","created_at","updated_at"],
+    fixedFields: ["id","product_id","unit_amount","currency","recurring","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyPrice"}
@@ -4711,6 +4712,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer","operators":"payments:sell"},
     readReplica: true,
+    secretAnswer: false
+  },
+  getRefundById: {
+    id: "getRefundById",
+    method: "GET",
+    path: "/v1/payments/refunds/{id}",
+    url: "/v1/payments/refunds/:id",
+    tag: "payments-refunds",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"path":"pathRefundId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyRefund"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
     secretAnswer: false
   },
   listCheckouts: {

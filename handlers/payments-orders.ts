@@ -2,6 +2,7 @@
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import {
+  findOrder,
   openOrder,
   insertOrder,
   listOrders,
@@ -10,25 +11,31 @@ import {
   toOrder,
 } from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
-import { openSales } from '../services/payments/sales.ts'
-import { cancelOrder, lockOrder } from '../services/payments/settle.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openSale, openSales } from '../services/payments/sales.ts'
+import { cancelOrder, lockOrder, payIfFree } from '../services/payments/settle.ts'
 
 export const paymentsOrders = {
   async listOrders(request, { db, lists }) {
     return { status: 200, body: await listOrders(lists, await openSales(db, request), request.query) }
   },
 
-  async createOrder({ operation, principal, body }, { db, events, gateways }) {
-    const { project_id: projectId = null, items, metadata } = body
-    return await db.transaction(async (tx) => {
-      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
+  async createOrder(request, services) {
+    const { project_id: projectId = null, items, metadata } = request.body
+    const { events, gateways } = services
+    return await services.db.transaction(async (tx) => {
+      const ownerId = await openSale(tx, request, request.body)
       const priced = await priceItems(tx, items)
-      gateways.current.requireAmount(priced.total, priced.currency, 'items')
-      const { userId: ownerId } = principal
-      const { owner_id: userId, ...order } = await insertOrder(tx, priced, { projectId, ownerId, metadata })
-      await events.emit(tx, 'order.created', order, { userId })
-      return { status: 201, body: order, headers: { location: `/v1/payments/orders/${order.id}` } }
+      gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
+      const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })
+      await events.emit(tx, 'order.created', toOrder(order), { userId: ownerId })
+      const locked = { order, subscription: null, checkout: null }
+      const isPaid = await payIfFree(tx, services, locked, priced.now)
+      const created = isPaid ? await findOrder(tx, order.id) : order
+      return {
+        status: 201,
+        body: toOrder(created),
+        headers: { location: `/v1/payments/orders/${order.id}` },
+      }
     })
   },
 

@@ -1,7 +1,13 @@
 // Refunds: operators create them; everyone who may read the order may read them.
 import type { Handlers } from '../services/handler.ts'
 import { openOrder } from '../services/payments/orders.ts'
-import { findRefund, listAllRefunds, listRefunds, refundOrder } from '../services/payments/refunds.ts'
+import {
+  findRefund,
+  listAllRefunds,
+  listRefunds,
+  openRefund,
+  refundOrder,
+} from '../services/payments/refunds.ts'
 import { openSales } from '../services/payments/sales.ts'
 
 export const paymentsRefunds = {
@@ -28,5 +34,9 @@ export const paymentsRefunds = {
   async getRefund(request, { db }) {
     const { id } = await openOrder(db, request)
     return { status: 200, body: await findRefund(db, id, request.params.refund_id) }
+  },
+
+  async getRefundById(request, { db }) {
+    return { status: 200, body: await openRefund(db, request) }
   },
 } satisfies Handlers<'payments-refunds'>

@@ -188,6 +188,7 @@ export const operationTable = {
   createRefund: {"method":"POST","path":"/payments/orders/{id}/refunds","prefix":"/v1","name":"payments.orders.refunds.create","body":true,"answer":"json","idempotent":true},
   getRefund: {"method":"GET","path":"/payments/orders/{id}/refunds/{refund_id}","prefix":"/v1","name":"payments.orders.refunds.get","answer":"json"},
   listAllRefunds: {"method":"GET","path":"/payments/refunds","prefix":"/v1","name":"payments.refunds.list","query":true,"answer":"json","list":"pages"},
+  getRefundById: {"method":"GET","path":"/payments/refunds/{id}","prefix":"/v1","name":"payments.refunds.get","answer":"json"},
   listCheckouts: {"method":"GET","path":"/payments/checkout","prefix":"/v1","name":"payments.checkout.list","query":true,"answer":"json","list":"pages"},
   createCheckout: {"method":"POST","path":"/payments/checkout","prefix":"/v1","name":"payments.checkout.create","body":true,"answer":"json","idempotent":true},
   getCheckout: {"method":"GET","path":"/payments/checkout/{id}","prefix":"/v1","name":"payments.checkout.get","answer":"json"},

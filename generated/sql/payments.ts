@@ -458,7 +458,10 @@ export interface FindStartOfNewInvoicesRow {
  */
 export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -468,7 +471,8 @@ WHERE s.id = $1`,
 export interface FindSubscriptionRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -895,10 +899,13 @@ export interface ListRefundsRow {
  * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
-    select: `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+    select: `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
@@ -930,7 +937,8 @@ WHERE true`,
 export interface ListSubscriptionsRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -943,6 +951,21 @@ export interface ListSubscriptionsRow {
   created_at: string
   updated_at: string
   project_id: string | null
+}
+
+/**
+ * Locks a person who exists against deletion. Service accounts buy nothing.
+ * @see prisma/sql/payments/lock-buyer.sql
+ */
+export const lockBuyer = optional<{ id: string }, LockBuyerRow>(
+  'payments/lock-buyer',
+  `SELECT u.id FROM users u
+WHERE u.id = $1 AND u.status <> 'deleted' AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)
+FOR KEY SHARE OF u`,
+  ['id'],
+)
+export interface LockBuyerRow {
+  id: string
 }
 
 /**
@@ -1029,7 +1052,10 @@ export interface LockOrderRow {
  */
 export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
   'payments/lock-subscription-of-order',
-  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -1040,7 +1066,8 @@ FOR NO KEY UPDATE OF s`,
 export interface LockSubscriptionOfOrderRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1068,7 +1095,10 @@ export interface LockSubscriptionOfOrderRow {
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
 FROM subscriptions s
@@ -1079,7 +1109,8 @@ FOR NO KEY UPDATE`,
 export interface LockSubscriptionRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1159,7 +1190,10 @@ export interface ReadAbandonedRow {
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
   'payments/read-and-lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
@@ -1174,7 +1208,8 @@ FOR NO KEY UPDATE OF s`,
 export interface ReadAndLockSubscriptionRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1545,7 +1580,10 @@ export interface ReadRefundableRow {
  */
 export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
   'payments/read-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `SELECT s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
@@ -1559,7 +1597,8 @@ WHERE s.id = $2`,
 export interface ReadSubscriptionRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1624,7 +1663,10 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   'payments/set-cancel-at-period-end',
   `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
   canceled_at = $1
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['canceled_at', 'id'],
@@ -1632,7 +1674,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetCancelAtPeriodEndRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1736,7 +1779,10 @@ export interface SetCheckoutExpiredRow {
  */
 export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
-  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['id'],
@@ -1744,7 +1790,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetDueAtPeriodEndRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1787,7 +1834,10 @@ export interface SetGatewaySessionRow {
  */
 export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
   'payments/set-latest-order',
-  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
@@ -1795,7 +1845,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetLatestOrderRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1898,7 +1949,10 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   'payments/set-past-due',
   `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
   due_at = period_start + make_interval(days => $1)
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['days', 'id'],
@@ -1906,7 +1960,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetPastDueRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -1949,12 +2004,12 @@ export const setPeriodDates = none<{ period_start: Date | string; period_end: Da
 )
 
 /**
- * Sets the number of the current period of a subscription.
+ * Sets the number of the current period of a subscription, whose order was not charged yet.
  * @see prisma/sql/payments/set-period-number.sql
  */
 export const setPeriodNumber = none<{ period: number; id: string }>(
   'payments/set-period-number',
-  `UPDATE subscriptions SET period = $1 WHERE id = $2`,
+  `UPDATE subscriptions SET period = $1, tries = 0 WHERE id = $2`,
   ['period', 'id'],
 )
 
@@ -1984,15 +2039,18 @@ export const setRefundReference = none<{ gateway_reference: string; id: string }
 )
 
 /**
- * Reactivates a past-due subscription, and stores the card for renewals if there is one. No row if the
- * subscription is not past due. :renews says whether this platform renews it.
+ * Reactivates a past-due or unpaid subscription, and stores the card for renewals if there is one. No row if the
+ * subscription is neither. :renews says whether this platform renews it.
  * @see prisma/sql/payments/set-subscription-active.sql
  */
 export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; id: string }, SetSubscriptionActiveRow>(
   'payments/set-subscription-active',
   `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
   due_at = CASE WHEN $2 THEN period_end END
-WHERE id = $3 AND status = 'past_due' RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $3 AND status IN ('past_due', 'unpaid') RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['card', 'renews', 'id'],
@@ -2000,7 +2058,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetSubscriptionActiveRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -2030,7 +2089,10 @@ export const setSubscriptionCanceled = optional<{ at: Date | string; id: string 
   'payments/set-subscription-canceled',
   `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
   due_at = NULL
-WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['at', 'id'],
@@ -2038,7 +2100,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetSubscriptionCanceledRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -2064,9 +2127,9 @@ export interface SetSubscriptionCanceledRow {
  * Copies the status of a running subscription from its gateway.
  * @see prisma/sql/payments/set-subscription-status.sql
  */
-export const setSubscriptionStatus = none<{ status: 'incomplete' | 'active' | 'past_due' | 'canceled'; id: string }>(
+export const setSubscriptionStatus = none<{ status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'; id: string }>(
   'payments/set-subscription-status',
-  `UPDATE subscriptions SET status = $1 WHERE id = $2 AND status IN ('active', 'past_due')`,
+  `UPDATE subscriptions SET status = $1 WHERE id = $2 AND status NOT IN ('incomplete', 'canceled')`,
   ['status', 'id'],
 )
 
@@ -2103,6 +2166,19 @@ export interface SetSyncedRow {
 }
 
 /**
+ * Sets the number of failed charges of the latest order of a subscription. No row if it was as high before.
+ * @see prisma/sql/payments/set-tries.sql
+ */
+export const setTries = optional<{ tries: number; id: string }, SetTriesRow>(
+  'payments/set-tries',
+  `UPDATE subscriptions SET tries = $1 WHERE id = $2 AND tries < $1 RETURNING id`,
+  ['tries', 'id'],
+)
+export interface SetTriesRow {
+  id: string
+}
+
+/**
  * Starts the next period of a subscription with its order.
  * @see prisma/sql/payments/start-next-period.sql
  */
@@ -2112,7 +2188,10 @@ export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPe
   period_end = s.anchor_at + (p.interval_count * (s.period+1)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0
 FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
-RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['order_id', 'id'],
@@ -2120,7 +2199,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface StartNextPeriodRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null
@@ -2155,7 +2235,10 @@ export const startSubscription = optional<{ start: Date | string; end: Date | st
   due_at = CASE WHEN $4 THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval END
 FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
-RETURNING s.id, s.owner_id AS user_id, s.status, s.price_id, s.quantity, s.period_start AS current_period_start,
+RETURNING s.id, s.owner_id AS user_id, s.status,
+jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
+  'quantity', s.quantity)) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
   ['start', 'end', 'card', 'renews', 'id'],
@@ -2163,7 +2246,8 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface StartSubscriptionRow {
   id: string
   user_id: string
-  status: 'incomplete' | 'active' | 'past_due' | 'canceled'
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
   price_id: string
   quantity: number
   current_period_start: string | null

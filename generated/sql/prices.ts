@@ -9,17 +9,18 @@ type Schemas = components['schemas']
  * Inserts a price: recurring with an interval, else one-time.
  * @see prisma/sql/prices/insert.sql
  */
-export const insert = one<{ id: string; product_id: string; unit_amount: number; currency: string; recurring: object | string | null; metadata: object | string; created_at: Date | string }, InsertRow>(
+export const insert = one<{ id: string; product_id: string; unit_amount: number; currency: string; recurring: object | string | null; metadata: object | string; created_by: string; created_at: Date | string }, InsertRow>(
   'prices/insert',
   `INSERT INTO prices AS t
-  (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_at)
+  (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_by,
+   created_at)
 VALUES ($1, $2, $3, $4, ($5::jsonb ->> 'interval')::"PriceInterval",
-  ($5::jsonb ->> 'interval_count')::int, $6, $7)
+  ($5::jsonb ->> 'interval_count')::int, $6, $7, $8)
 RETURNING t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
-t.active, t.metadata, t.created_at, t.updated_at`,
-  ['id', 'product_id', 'unit_amount', 'currency', 'recurring', 'metadata', 'created_at'],
+t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
+  ['id', 'product_id', 'unit_amount', 'currency', 'recurring', 'metadata', 'created_by', 'created_at'],
   { json: ['recurring', 'metadata'] },
 )
 export interface InsertRow {
@@ -30,6 +31,7 @@ export interface InsertRow {
   recurring: Schemas['Recurring'] | null
   active: boolean
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
 }
@@ -43,7 +45,7 @@ export const find = optional<{ id: string }, FindRow>(
   `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
-t.active, t.metadata, t.created_at, t.updated_at
+t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1`,
   ['id'],
@@ -56,6 +58,7 @@ export interface FindRow {
   recurring: Schemas['Recurring'] | null
   active: boolean
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
 }
@@ -64,16 +67,16 @@ export interface FindRow {
  * The prices.
  * @see generated/resources/prices/list.sql
  */
-export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; product_id: string; currency: string; active: boolean }, 'created_at' | 'updated_at' | 'unit_amount', ListRow>(
+export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; product_id: string; currency: string; active: boolean; created_by: string }, 'created_at' | 'updated_at' | 'unit_amount', ListRow>(
   'prices/list',
   {
     select: `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
-t.active, t.metadata, t.created_at, t.updated_at
+t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'product_id', 'currency', 'active'],
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'product_id', 'currency', 'active', 'created_by'],
     filters: {
       created_after: { sql: `t.id >= id_at('prc', $1)`, searches: true },
       created_before: { sql: `t.id < id_at('prc', $2)`, searches: true },
@@ -83,6 +86,7 @@ WHERE true`,
       product_id: { sql: `t.product_id = $6` },
       currency: { sql: `t.currency = $7` },
       active: { sql: `t.active = $8` },
+      created_by: { sql: `t.created_by = $9` },
     },
     sorts: {
       created_at: `t.id`,
@@ -102,6 +106,7 @@ export interface ListRow {
   recurring: Schemas['Recurring'] | null
   active: boolean
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
 }
@@ -115,7 +120,7 @@ export const lock = optional<{ id: string }, LockRow>(
   `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
-t.active, t.metadata, t.created_at, t.updated_at
+t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1
 FOR NO KEY UPDATE`,
@@ -129,6 +134,7 @@ export interface LockRow {
   recurring: Schemas['Recurring'] | null
   active: boolean
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
 }
@@ -144,7 +150,7 @@ WHERE t.id = $4
 RETURNING t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
-t.active, t.metadata, t.created_at, t.updated_at`,
+t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['active', 'metadata', 'updated_at', 'id'],
   { json: ['metadata'] },
 )
@@ -156,6 +162,7 @@ export interface UpdateRow {
   recurring: Schemas['Recurring'] | null
   active: boolean
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
 }

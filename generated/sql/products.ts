@@ -11,7 +11,7 @@ type Schemas = components['schemas']
  */
 export const find = optional<{ id: string }, FindRow>(
   'products/find',
-  `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_at, t.updated_at
+  `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM products t
 WHERE t.id = $1`,
   ['id'],
@@ -22,6 +22,7 @@ export interface FindRow {
   description: string | null
   active: boolean
   metadata: Schemas['Product']['metadata']
+  created_by: Schemas['Product']['created_by'] | null
   created_at: string
   updated_at: string
 }
@@ -30,12 +31,12 @@ export interface FindRow {
  * Inserts a product.
  * @see generated/resources/products/insert.sql
  */
-export const insert = one<{ id: string; name: string; description: string | null; active: boolean; metadata: object | string; created_at: Date | string }, InsertRow>(
+export const insert = one<{ id: string; name: string; description: string | null; active: boolean; metadata: object | string; created_by: string | null; created_at: Date | string }, InsertRow>(
   'products/insert',
-  `INSERT INTO products AS t (id, name, description, active, metadata, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $6)
-RETURNING t.id, t.name, t.description, t.active, t.metadata, t.created_at, t.updated_at`,
-  ['id', 'name', 'description', 'active', 'metadata', 'created_at'],
+  `INSERT INTO products AS t (id, name, description, active, metadata, created_by, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $7)
+RETURNING t.id, t.name, t.description, t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
+  ['id', 'name', 'description', 'active', 'metadata', 'created_by', 'created_at'],
   { json: ['metadata'] },
 )
 export interface InsertRow {
@@ -44,6 +45,7 @@ export interface InsertRow {
   description: string | null
   active: boolean
   metadata: Schemas['Product']['metadata']
+  created_by: Schemas['Product']['created_by'] | null
   created_at: string
   updated_at: string
 }
@@ -52,13 +54,13 @@ export interface InsertRow {
  * The products.
  * @see generated/resources/products/list.sql
  */
-export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; q: string }, 'created_at' | 'updated_at' | 'name', ListRow>(
+export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; active: boolean; created_by: string; q: string }, 'created_at' | 'updated_at' | 'name', ListRow>(
   'products/list',
   {
-    select: `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_at, t.updated_at
+    select: `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM products t
 WHERE true`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'q'],
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'active', 'created_by', 'q'],
     filters: {
       created_after: { sql: `t.id >= id_at('prod', $1)`, searches: true },
       created_before: { sql: `t.id < id_at('prod', $2)`, searches: true },
@@ -66,7 +68,8 @@ WHERE true`,
       updated_before: { sql: `t.updated_at < $4`, searches: true },
       metadata: { sql: `t.metadata <> '{}' AND t.metadata @> $5::jsonb`, searches: true },
       active: { sql: `t.active = $6` },
-      q: { sql: `strpos(lower(t.name), lower($7)) > 0`, searches: true },
+      created_by: { sql: `t.created_by = $7` },
+      q: { sql: `strpos(lower(t.name), lower($8)) > 0`, searches: true },
     },
     sorts: {
       created_at: `t.id`,
@@ -84,6 +87,7 @@ export interface ListRow {
   description: string | null
   active: boolean
   metadata: Schemas['Product']['metadata']
+  created_by: Schemas['Product']['created_by'] | null
   created_at: string
   updated_at: string
 }
@@ -94,7 +98,7 @@ export interface ListRow {
  */
 export const lock = optional<{ id: string }, LockRow>(
   'products/lock',
-  `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_at, t.updated_at
+  `SELECT t.id, t.name, t.description, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM products t
 WHERE t.id = $1
 FOR NO KEY UPDATE`,
@@ -106,6 +110,7 @@ export interface LockRow {
   description: string | null
   active: boolean
   metadata: Schemas['Product']['metadata']
+  created_by: Schemas['Product']['created_by'] | null
   created_at: string
   updated_at: string
 }
@@ -118,7 +123,7 @@ export const update = one<{ name: string; description: string | null; active: bo
   'products/update',
   `UPDATE products t SET name = $1, description = $2, active = $3, metadata = $4, updated_at = $5
 WHERE t.id = $6
-RETURNING t.id, t.name, t.description, t.active, t.metadata, t.created_at, t.updated_at`,
+RETURNING t.id, t.name, t.description, t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['name', 'description', 'active', 'metadata', 'updated_at', 'id'],
   { json: ['metadata'] },
 )
@@ -128,6 +133,7 @@ export interface UpdateRow {
   description: string | null
   active: boolean
   metadata: Schemas['Product']['metadata']
+  created_by: Schemas['Product']['created_by'] | null
   created_at: string
   updated_at: string
 }

@@ -25,6 +25,7 @@ const bad = new Set([
   'revoked',
   'expired',
   'past_due',
+  'unpaid',
   'deleted',
 ])
 const waiting = new Set([
@@ -34,6 +35,8 @@ const waiting = new Set([
   'open',
   'running',
   'incomplete',
+  'trialing',
+  'paused',
   'indexing',
   'in_progress',
 ])

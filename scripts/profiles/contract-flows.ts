@@ -145,6 +145,7 @@ export const flows: Flow[] = [
     operations: [
       'createRefund',
       'getRefund',
+      'getRefundById',
       'getReceipt',
       'createProduct',
       'createPrice',
@@ -170,6 +171,7 @@ export const flows: Flow[] = [
       await call('getReceipt', { path: order })
       const { body: refund } = await call('createRefund', { as: 'operator', path: order, body: {} })
       await call('getRefund', { path: { ...order, refund_id: refund.id } })
+      await call('getRefundById', { path: { id: refund.id } })
     },
   },
   {

@@ -7,8 +7,8 @@ import { cancelSubscriptionAndOrder, emitSubscriptionUpdated } from './settle.ts
 import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
 
 /**
- * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription can be
- * canceled at period end; others are canceled immediately. Returns one that is canceled, or scheduled to be,
+ * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription or a
+ * trial can be canceled at period end; others are canceled immediately. Returns one that is canceled, or scheduled to be,
  * as it is.
  */
 export async function cancelSubscription(
@@ -20,7 +20,7 @@ export async function cancelSubscription(
   const { status } = subscription
   const at = await paymentsNow(tx)
   if (status === 'canceled') return subscription
-  if (status !== 'active' || !atPeriodEnd)
+  if (!isPaidOrTrialing(status) || !atPeriodEnd)
     return await cancelSubscriptionAndOrder(tx, services, subscription, at)
   if (subscription.cancel_at_period_end) return subscription
   return await changeCancellation(tx, services, subscription, at)
@@ -36,10 +36,14 @@ export async function resumeSubscription(
   subscription: OwnedSubscription,
 ): Promise<OwnedSubscription> {
   const { status, cancel_at_period_end: isScheduled } = subscription
-  if (status === 'canceled' || (status !== 'active' && !isScheduled))
+  if (status === 'canceled' || (!isPaidOrTrialing(status) && !isScheduled))
     throw invalidState('subscription', status)
   if (!isScheduled) return subscription
   return await changeCancellation(tx, services, subscription, null)
+}
+
+function isPaidOrTrialing(status: OwnedSubscription['status']): boolean {
+  return status === 'active' || status === 'trialing'
 }
 
 async function changeCancellation(

@@ -4,13 +4,13 @@ import type { components } from '../../generated/types.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
-import { insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
+import { findCheckout, insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
-import { openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
-import { lockOrder } from './settle.ts'
+import { findOrder, openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
+import { maySell, openSale, sellerOf } from './sales.ts'
+import { lockOrder, payIfFree } from './settle.ts'
 import { insertSubscription, setLatestOrder, toSubscription } from './subscriptions.ts'
 
 export interface CheckoutRequest {
@@ -39,7 +39,7 @@ export async function createCheckout(
   const checkout = await insertCheckout(tx, {
     order,
     ownsOrder: body.order_id === undefined,
-    gateway: services.gateways.current.name,
+    gateway: services.gateways.forTotal(order.total_amount).name,
     publicUrl,
     successUrl: body.success_url,
     cancelUrl: body.cancel_url,
@@ -48,7 +48,9 @@ export async function createCheckout(
     now: await paymentsNow(tx),
   })
   await services.events.emit(tx, 'checkout.created', toCheckout(checkout), { userId: checkout.owner_id })
-  return toCheckout(checkout)
+  if (order.total_amount !== 0) return toCheckout(checkout)
+  await payIfFree(tx, services, await lockOrder(tx, order.id), await paymentsNow(tx))
+  return toCheckout((await findCheckout(tx, checkout.id))!)
 }
 
 /** Locks the pending order that the request names. */
@@ -60,7 +62,8 @@ async function findPendingOrder(
 ): Promise<OwnedOrder> {
   if (body.mode === 'subscription')
     throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
-  await openOrder(tx, { operation, principal, params: { id: orderId } }, { lockProject: true })
+  const caller = maySell(principal) ? sellerOf(principal, (await findOrder(tx, orderId)).owner_id) : principal
+  await openOrder(tx, { operation, principal: caller, params: { id: orderId } }, { lockProject: true })
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
   gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
@@ -84,11 +87,11 @@ async function createOrder(
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
+  const ownerId = await openSale(tx, { operation, principal }, body)
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
-  gateways.current.requireAmount(priced.total, priced.currency, 'items')
-  const ownerId = principal.userId
+  const gateway = gateways.forTotal(priced.total)
+  gateway.requireAmount(priced.total, priced.currency, 'items')
   if (!recurring) {
     const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })
     await events.emit(tx, 'order.created', order, { userId: ownerId })
@@ -100,7 +103,7 @@ async function createOrder(
     ownerId,
     priceId,
     quantity,
-    gateway: gateways.current.name,
+    gateway: gateway.name,
     metadata,
     now: priced.now,
   })

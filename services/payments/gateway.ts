@@ -99,17 +99,37 @@ export interface Gateways {
    * The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them.
    */
   current: Gateway
+  /** The gateway for a new session or subscription with this total. */
+  forTotal(total: number): Gateway
   /** null unless Stripe is configured. */
   stripe: RemoteGateway | null
   /** The gateway with this name. Throws when it is not configured. */
   of(name: string): Gateway
 }
 
+/** The gateway of orders with the total 0: it has nothing to charge and nothing to refund. */
+const free: Gateway = {
+  name: 'free',
+  renews: true,
+  paymentPageUrl: null,
+  requireAmount() {},
+  async refund() {
+    throw new Error('An order with the total 0 cannot be refunded.')
+  },
+  async refundLatePayment() {
+    return 'returned'
+  },
+  async closeCheckout() {},
+  async syncCancellation() {},
+}
+
 /** Stripe is the current gateway if it is configured, else the sandbox. */
 export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): Gateways {
-  const configured = [sandbox, ...(stripe === null ? [] : [stripe])]
+  const current = stripe ?? sandbox
+  const configured = [sandbox, free, ...(stripe === null ? [] : [stripe])]
   return {
-    current: stripe ?? sandbox,
+    current,
+    forTotal: (total) => (total === 0 ? free : current),
     stripe,
     of(name) {
       const found = configured.find((gateway) => gateway.name === name)

@@ -7,11 +7,20 @@ import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { findOrder, type OwnedOrder } from './orders.ts'
+import { findOrder, openOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
 import type { SalesFilter } from './sales.ts'
 
 export type Refund = components['schemas']['Refund']
+
+/** Reads the refund that the request names, if the caller may read its order. */
+export async function openRefund(db: Db, request: OrderRequest): Promise<Refund> {
+  const { id } = request.params
+  const found = await sql.findOrderOfRefund(db, { id })
+  if (found === undefined) throw notFound('refund', id)
+  await openOrder(db, { ...request, params: { id: found.order_id } })
+  return await sql.readRefund(db, { id })
+}
 
 /** Throws 404 unless the order has this refund. */
 export async function findRefund(db: Db, orderId: string, id: string): Promise<Refund> {
@@ -40,7 +49,7 @@ export async function listAllRefunds(
 
 /**
  * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order
- * is not paid or nothing remains, and 400 for more than the remaining amount.
+ * is free, is not paid or nothing remains, and 400 for more than the remaining amount.
  */
 export async function refundOrder(
   tx: Transaction,
@@ -51,6 +60,13 @@ export async function refundOrder(
   const order = await findOrder(tx, orderId, { lock: true })
   if (order.status !== 'paid' && order.status !== 'partially_refunded')
     throw invalidState('order', order.status)
+  if (order.total_amount === 0)
+    throw invalidState(
+      'order',
+      'free',
+      'The total of the order is 0: nothing can be refunded.',
+      'total_amount',
+    )
   const found = await sql.readRefundable(tx, { order_id: orderId })
   const { available, payment_id: paymentId, gateway, gateway_reference: reference, now } = found
   if (available === 0)

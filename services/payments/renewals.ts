@@ -13,8 +13,9 @@ import {
   cancelSubscriptionNow,
   emitSubscriptionUpdated,
   expireCheckout,
+  failPayment,
   lockOrder,
-  recordPaymentAttempt,
+  payIfFree,
   type LockedOrder,
 } from './settle.ts'
 import type { PaymentServices } from './gateway.ts'
@@ -139,7 +140,7 @@ async function retryRenewal(
   await cancelOrder(tx, services, locked, at)
 }
 
-/** Charges the stored card for an order. @returns true if the payment succeeded. */
+/** Charges the stored card for an order, unless its total is 0. @returns true if the payment succeeded. */
 async function charge(
   tx: Transaction,
   services: PaymentServices,
@@ -148,10 +149,11 @@ async function charge(
   at: Date,
 ): Promise<boolean> {
   const { order, subscription } = locked
+  if (await payIfFree(tx, services, locked, at)) return true
   const { gateway, id } = subscription!
   const notification = { gateway, reference: null, checkoutId: null, card, at }
   if (card?.renews !== true) {
-    await recordPaymentAttempt(tx, order, notification, { status: 'failed', code: 'card_declined' })
+    await failPayment(tx, services, order, notification, 'card_declined')
     return false
   }
   // Roll back: otherwise the subscription would stay due and be charged and refunded again and again.

@@ -1,9 +1,10 @@
-// Access to the lists of orders, checkout sessions, subscriptions and refunds. Sellers (`payments:sell`) list
-// those of all users and projects; everyone else lists those of a project, those of an organization that they administer,
-// or their own outside all projects.
+// Access to sales: the lists of orders, checkout sessions, subscriptions and refunds, and sales to other users.
+// Sellers (`payments:sell`) list the sales of all users and projects; everyone else lists those of a project,
+// those of an organization that they administer, or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { forbidden } from '../../infra/errors.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
+import * as sql from '../../generated/sql/payments.ts'
+import { ApiError, forbidden, notFound } from '../../infra/errors.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
@@ -52,4 +53,58 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
     if (projectId === undefined) return filter
   }
   return { ...filter, workspace_id: await openWorkspace(db, { operation, principal }, projectId) }
+}
+
+/** Whether the caller may sell to other users. */
+export function maySell(principal: Principal): boolean {
+  return isOperator(principal, 'payments:sell')
+}
+
+interface SaleRequest {
+  operation: OperationInfo
+  principal: Principal
+}
+
+/**
+ * Authorizes a new sale to a user, in a project or outside all projects, and locks the project. The role in
+ * the project and the quota are those of the buyer, the scopes those of the caller.
+ * @returns the id of the buyer.
+ * @throws 404 for an unknown user or project, 403 without permission, 409 for the project's status.
+ */
+export async function openSale(
+  tx: Transaction,
+  { operation, principal }: SaleRequest,
+  { project_id: projectId, user_id: buyerId = principal.userId }: { project_id?: string; user_id?: string },
+): Promise<string> {
+  if (buyerId === principal.userId) {
+    await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
+    return buyerId
+  }
+  requireSeller(principal, buyerId)
+  if ((await sql.lockBuyer(tx, { id: buyerId })) === undefined) throw notFound('user', buyerId)
+  await openWorkspace(tx, { operation, principal: { ...principal, userId: buyerId } }, projectId, {
+    lock: true,
+  }).catch((error) => {
+    throw isMissingRole(error)
+      ? forbidden('The customer needs the role editor in this project.', 'role', projectId)
+      : error
+  })
+  return buyerId
+}
+
+/** The principal whose role decides about a checkout for an order: a seller with a full key acts for the buyer. */
+export function sellerOf(principal: Principal, buyerId: string): Principal {
+  return principal.projectIds === null ? { ...principal, userId: buyerId } : principal
+}
+
+/** Throws 403 unless the caller may sell to the user. */
+function requireSeller(principal: Principal, buyerId: string): void {
+  if (!maySell(principal))
+    throw forbidden('Only API keys with the scope payments:sell can sell to other users.', 'owner', buyerId)
+  if (principal.projectIds !== null)
+    throw forbidden('An API key that is limited to projects cannot sell to other users.', 'project_ids')
+}
+
+function isMissingRole(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 403 && error.details.constraint === 'role'
 }

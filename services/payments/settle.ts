@@ -8,7 +8,7 @@ import type { Emitter } from '../events/emit.ts'
 import { newIdAt } from '../../infra/ids.ts'
 import { findCheckout, lockOpenCheckout, toCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { PaymentServices } from './gateway.ts'
-import { findOrder, type OwnedOrder } from './orders.ts'
+import { findOrder, toOrder, type OwnedOrder } from './orders.ts'
 import {
   startSubscription,
   findSubscription,
@@ -137,8 +137,21 @@ export async function applyPayment(
   return true
 }
 
+/** Pays a locked pending order with the total 0, and completes its session. Does nothing for other orders. */
+export async function payIfFree(
+  tx: Transaction,
+  services: PaymentServices,
+  locked: LockedOrder,
+  at: Date,
+): Promise<boolean> {
+  if (locked.order.total_amount !== 0) return false
+  const { name: gateway } = services.gateways.forTotal(0)
+  const checkoutId = locked.checkout?.id ?? null
+  return await applyPayment(tx, services, locked, { gateway, reference: null, checkoutId, card: null, at })
+}
+
 /**
- * Starts a subscription whose first order was paid, or reactivates a past-due one. An on-time renewal changes
+ * Starts a subscription whose first order was paid, or reactivates one that owes a payment. An on-time renewal changes
  * nothing and emits no event here; `renewals.ts` emits it when the period starts.
  */
 async function activateOrRecover(
@@ -152,14 +165,15 @@ async function activateOrRecover(
   const changed =
     subscription.status === 'incomplete'
       ? await startSubscription(tx, subscription.id, at, { card, renews, period })
-      : subscription.status === 'past_due'
+      : owesPayment(subscription)
         ? await sql.setSubscriptionActive(tx, { id: subscription.id, card, renews })
         : undefined
   if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
 /**
- * Emits `subscription.updated`. Reads the current state if `changed` is absent.
+ * Emits `subscription.updated`, and then the more specific events of the change. Reads the current state if
+ * `changed` is absent.
  * @returns the current state.
  */
 export async function emitSubscriptionUpdated(
@@ -169,11 +183,58 @@ export async function emitSubscriptionUpdated(
   changed?: OwnedSubscription,
 ): Promise<OwnedSubscription> {
   const current = changed ?? (await findSubscription(tx, previous.id))!
-  await events.emit(tx, 'subscription.updated', toSubscription(current), {
-    previous: toSubscription(previous),
-    userId: current.owner_id,
-  })
+  const types = ['subscription.updated', ...(await specificEvents(tx, previous, current))] as const
+  for (const type of types)
+    await events.emit(tx, type, toSubscription(current), {
+      previous: toSubscription(previous),
+      userId: current.owner_id,
+    })
   return current
+}
+
+async function specificEvents(tx: Transaction, previous: OwnedSubscription, current: OwnedSubscription) {
+  const { status } = current
+  const withdrawn = previous.cancel_at_period_end && !current.cancel_at_period_end
+  return [
+    ...((await isRenewal(tx, previous, current)) ? (['subscription.renewed'] as const) : []),
+    ...(status === 'past_due' && previous.status !== status ? (['subscription.past_due'] as const) : []),
+    ...(withdrawn || (previous.status === 'paused' && status !== 'paused')
+      ? (['subscription.resumed'] as const)
+      : []),
+  ]
+}
+
+/** Whether the change is the payment of a period after the first: on time, or after failed charges. */
+async function isRenewal(
+  tx: Transaction,
+  previous: OwnedSubscription,
+  current: OwnedSubscription,
+): Promise<boolean> {
+  if (current.status !== 'active' || previous.status === 'incomplete') return false
+  if (previous.latest_order_id === current.latest_order_id && !owesPayment(previous)) return false
+  // Stripe's status is also `active` after an unpaid invoice was voided.
+  return (await findOrder(tx, current.latest_order_id)).paid_at !== null
+}
+
+/** Whether the latest order is a renewal that could not be charged. */
+function owesPayment({ status }: OwnedSubscription): boolean {
+  return status === 'past_due' || status === 'unpaid'
+}
+
+/** Records a failed payment of an order. Emits the event if the order is pending and the failure is new. */
+export async function failPayment(
+  tx: Transaction,
+  { events }: PaymentServices,
+  order: OwnedOrder,
+  notification: PaymentNotification,
+  code: string,
+): Promise<void> {
+  const recorded = await recordPaymentAttempt(tx, order, notification, { status: 'failed', code })
+  if (recorded !== null && order.status === 'pending') await emitPaymentFailed(tx, events, order)
+}
+
+export async function emitPaymentFailed(tx: Transaction, events: Emitter, order: OwnedOrder): Promise<void> {
+  await events.emit(tx, 'order.payment_failed', toOrder(order), { userId: order.owner_id })
 }
 
 /** Marks a late payment as refunded in full. */

@@ -137,6 +137,8 @@ t.test('an order is created, paid by a session and refunded in two parts', async
   t.same(await eventTypesOf(server, created.id, checkout.id, ...ids), [
     'order.created',
     'checkout.created',
+    'order.payment_failed',
+    'order.payment_failed',
     'order.paid',
     'checkout.completed',
     'refund.created',

@@ -143,7 +143,7 @@ t.test('a monthly subscription renews twelve times in a year', async (t) => {
     current_period_start: monthsAfter(anchor, 12),
     latest_order_id: orders[12].id,
   })
-  t.same((await eventTypesOf(server, id, ...orders.map((order) => order.id))).slice(0, 10), [
+  t.same((await eventTypesOf(server, id, ...orders.map((order) => order.id))).slice(0, 12), [
     'subscription.created',
     'order.created',
     'order.paid',
@@ -151,9 +151,11 @@ t.test('a monthly subscription renews twelve times in a year', async (t) => {
     'order.created',
     'order.paid',
     'subscription.updated',
+    'subscription.renewed',
     'order.created',
     'order.paid',
     'subscription.updated',
+    'subscription.renewed',
   ])
   await cancel(id, { at_period_end: false })
   await advance(server, { by_seconds: 40 * 86_400 })
@@ -255,15 +257,27 @@ t.test(
     }
     t.same(
       await eventTypesOf(server, id, order.id),
-      ['subscription.created', 'subscription.updated', 'order.created', 'subscription.updated'],
-      'a retry that fails emits no event',
+      [
+        'subscription.created',
+        'subscription.updated',
+        'order.created',
+        'order.payment_failed',
+        'subscription.updated',
+        'subscription.past_due',
+        ...Array(tries.length - 1).fill('order.payment_failed'),
+      ],
+      'each charge that fails emits an event',
     )
     await advance(server, { to: daysAfter(start, 14) })
     t.same(await attemptsOf(order.id, start), [...tries, 'failed on day 14'])
     const ended = await subscriptionNow(id)
     t.match(ended, { status: 'canceled', ended_at: ended.canceled_at, latest_order_id: order.id })
     t.match(await get(`orders/${order.id}`), { status: 'canceled' })
-    t.same((await eventTypesOf(server, id, order.id)).slice(4), ['subscription.canceled', 'order.canceled'])
+    t.same((await eventTypesOf(server, id, order.id)).slice(-3), [
+      'order.payment_failed',
+      'subscription.canceled',
+      'order.canceled',
+    ])
     await advance(server, { by_seconds: 60 * 86_400 })
     t.equal((await ordersOf(id)).length, 2)
   },
@@ -298,11 +312,16 @@ t.test('paying the past-due order reactivates the subscription, which then uses 
     'subscription.created',
     'subscription.updated',
     'order.created',
+    'order.payment_failed',
     'subscription.updated',
+    'subscription.past_due',
+    'order.payment_failed',
     'checkout.created',
+    'order.payment_failed',
     'order.paid',
     'checkout.completed',
     'subscription.updated',
+    'subscription.renewed',
   ])
   await advanceTo(server, monthsAfter(anchor, 3))
   t.same(
@@ -373,6 +392,7 @@ t.test('a subscription can be canceled at period end and resumed', async (t) => 
     'subscription.updated',
     'subscription.updated',
     'subscription.updated',
+    'subscription.resumed',
     'subscription.updated',
     'subscription.canceled',
   ])
@@ -781,7 +801,7 @@ t.test('a renewal runs a known number of statements', async (t) => {
   )
   t.equal(
     sent.length,
-    23,
+    25,
     `${sent.length}: ${sent.map((text) => text.trim().slice(0, 60).replace(/\s+/g, ' ')).join('\n')}`,
   )
   await cancel(id, { at_period_end: false })

@@ -115,12 +115,19 @@ t.test('a subscription starts, renews, fails, recovers and is canceled', async (
     'order.created',
     'order.paid',
     'subscription.updated',
+    'subscription.renewed',
     'order.created',
+    'order.payment_failed',
     'subscription.updated',
+    'subscription.past_due',
+    'order.payment_failed',
     'order.paid',
     'subscription.updated',
+    'subscription.renewed',
     'order.created',
+    'order.payment_failed',
     'subscription.updated',
+    'subscription.past_due',
     'subscription.canceled',
     'order.canceled',
   ])
@@ -331,4 +338,39 @@ t.test('every write request to Stripe has an idempotency key', async (t) => {
     server.errors.filter(({ message }) => !message.includes('sync_cancellation')),
     [],
   )
+})
+
+t.test('a status that Stripe sets is copied, and its events are sent once', async (t) => {
+  const bob = await server.person()
+  const before = stripe.events.length
+  const { checkout, subscription } = await shop.subscribe(bob)
+  await shop.deliverFrom(before)
+  const id = checkout.subscription_id
+  t.match(await get(bob, id), {
+    items: [{ id: id.replace('sub_', 'sitm_'), price_id: shop.monthly, quantity: 1 }],
+    price_id: shop.monthly,
+    quantity: 1,
+  })
+  for (const status of [
+    'trialing',
+    'paused',
+    'active',
+    'unpaid',
+    'trialing',
+    'paused',
+    'trialing',
+  ] as const) {
+    await changeAtStripe(() => stripe.billing.setStatus(subscription, status))
+    t.equal((await get(bob, id)).status, status)
+    t.match((await bob.client.get(`/payments/subscriptions?status=${status}`)).body.data, [{ id }])
+  }
+  t.equal((await bob.client.post(`/payments/subscriptions/${id}/resume`)).status, 200)
+  subscription.trial_end = subscription.items.data[0].current_period_end
+  for (let round = 0; round < 2; round++)
+    await changeAtStripe(() => stripe.billing.announceTrialEnd(subscription))
+  const types = await shop.eventTypes(bob)
+  t.equal(types.filter((type) => type === 'subscription.trial_will_end').length, 1)
+  t.equal(types.filter((type) => type === 'subscription.resumed').length, 2, 'from paused')
+  await changeAtStripe(() => stripe.billing.setStatus(subscription, 'incomplete_expired'))
+  t.match(await get(bob, id), { status: 'canceled' })
 })

@@ -10,6 +10,8 @@ t.product_id = :product_id
 t.currency = :currency
 -- @filter active
 t.active = :active
+-- @filter created_by
+t.created_by = :created_by
 -- @sort created_at
 t.id
 -- @sort updated_at

@@ -6,6 +6,8 @@ WHERE true
 -- @common t.id=prod t.updated_at t.metadata
 -- @filter active
 t.active = :active
+-- @filter created_by
+t.created_by = :created_by
 -- @filter q searches
 {filter-q}
 -- @sort created_at

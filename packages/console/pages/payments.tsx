@@ -58,7 +58,7 @@ function TimeLine({ subscription }: { subscription: any }) {
 /** The newest first; what is still to come stands at the top. */
 function momentsOf(subscription: any, orders: any[]): Moment[] {
   const { created_at, canceled_at, ended_at, status, cancel_at_period_end, current_period_end } = subscription
-  const isRunning = status === 'active' || status === 'past_due'
+  const isRunning = status !== 'incomplete' && status !== 'canceled'
   const moments = [
     isRunning && { at: current_period_end, text: cancel_at_period_end ? 'Ends' : 'Renews' },
     { at: ended_at, text: 'Ended' },

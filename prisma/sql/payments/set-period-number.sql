@@ -1,3 +1,3 @@
--- Sets the number of the current period of a subscription.
+-- Sets the number of the current period of a subscription, whose order was not charged yet.
 -- @none
-UPDATE subscriptions SET period = :period WHERE id = :id
+UPDATE subscriptions SET period = :period, tries = 0 WHERE id = :id

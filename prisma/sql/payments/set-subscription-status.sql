@@ -1,3 +1,3 @@
 -- Copies the status of a running subscription from its gateway.
 -- @none
-UPDATE subscriptions SET status = :status WHERE id = :id AND status IN ('active', 'past_due')
+UPDATE subscriptions SET status = :status WHERE id = :id AND status NOT IN ('incomplete', 'canceled')

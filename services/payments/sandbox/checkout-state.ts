@@ -7,7 +7,7 @@ import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
 import { findTestCard, sandbox, slowCardDelayMs, toStoredCard } from './gateway.ts'
-import { applyPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
+import { applyPayment, failPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
 import type { SandboxCard } from '../subscriptions.ts'
 
@@ -76,10 +76,7 @@ export async function payByCard(
         dueAt: new Date(at.getTime() + slowCardDelayMs),
       })
     else
-      await recordPaymentAttempt(tx, locked.order, notification, {
-        status: 'failed',
-        code: behavior.declined,
-      })
+      await failPayment(tx, services, locked.order, notification, behavior.declined)
   })
 }
 
@@ -96,8 +93,7 @@ export async function resolveConfirmation(
     const { card } = latest
     const notification = { id: payment, gateway: 'sandbox', reference: null, checkoutId: id, card, at }
     if (confirmed) await applyPayment(tx, services, locked, notification, card)
-    else
-      await recordPaymentAttempt(tx, locked.order, notification, { status: 'failed', code: 'not_confirmed' })
+    else await failPayment(tx, services, locked.order, notification, 'not_confirmed')
   })
 }
 

@@ -108,8 +108,12 @@ function fetcherFor(
     case 'invoice.payment_failed':
       return (id) => fetchInvoice(stripe, db, id)
     case 'customer.subscription.updated':
+    case 'customer.subscription.paused':
+    case 'customer.subscription.resumed':
     case 'customer.subscription.deleted':
       return (id) => fetchSubscription(stripe, db, id)
+    case 'customer.subscription.trial_will_end':
+      return (id) => fetchSubscription(stripe, db, id, { trialWillEnd: true })
     case 'refund.updated':
     case 'refund.failed':
     case 'charge.refund.updated':

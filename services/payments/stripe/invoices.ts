@@ -3,7 +3,7 @@
 import type { Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { findOrder, insertOrder, type OwnedOrder, type OrderLine } from '../orders.ts'
-import { cancelOrder, lockOrder, recordPaymentAttempt } from '../settle.ts'
+import { cancelOrder, emitPaymentFailed, lockOrder, recordPaymentAttempt } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
 import { setLatestOrder, findSubscription, type OwnedSubscription } from '../subscriptions.ts'
 import { fromStripeAmount, toStripeAmount } from './amounts.ts'
@@ -46,11 +46,8 @@ export async function applyInvoices(
       announced = (await applyPaidInvoice(context, invoice, payment)) ?? announced
     else if (isLatest && invoice.status === 'void' && payment !== undefined)
       await applyVoidInvoice(context, invoice, payment)
-    else if (isLatest && payment === undefined && isOverdue(invoice, subscription, before)) {
-      const order = await orderOfInvoice(tx, services, before.id, invoice, at)
-      const notification = notificationOf(order, invoice, at)
-      await recordPaymentAttempt(tx, order, notification, { status: 'processing', dueAt: null })
-    }
+    else if (isLatest && isOverdue(invoice, subscription, before))
+      await applyFailedCharge(context, invoice, payment)
   }
   return announced
 }
@@ -70,7 +67,29 @@ async function applyPaidInvoice(
     ...notificationOf(order, invoice, at),
     period: periodOf(subscription),
   })
-  return paid && previousStatus !== 'active' ? (await findSubscription(tx, before.id))! : null
+  const current = (await findSubscription(tx, before.id))!
+  return paid && current.status !== previousStatus ? current : null
+}
+
+/** Creates the order of an invoice that could not be charged, and emits one event for each new attempt. */
+async function applyFailedCharge(
+  { tx, services, before, at }: InvoiceContext,
+  invoice: Invoice,
+  payment: RecordedPayment | undefined,
+): Promise<void> {
+  const order =
+    payment === undefined
+      ? await orderOfInvoice(tx, services, before.id, invoice, at)
+      : await findOrder(tx, payment.order_id)
+  if (payment === undefined)
+    await recordPaymentAttempt(tx, order, notificationOf(order, invoice, at), {
+      status: 'processing',
+      dueAt: null,
+    })
+  const { latest_order_id: latestId } = (await findSubscription(tx, before.id))!
+  if (order.id !== latestId || order.status !== 'pending') return
+  if ((await sql.setTries(tx, { id: before.id, tries: invoice.attempt_count })) !== undefined)
+    await emitPaymentFailed(tx, services.events, order)
 }
 
 async function applyVoidInvoice(

@@ -22,15 +22,23 @@ export function periodOf({ items }: StripeSubscription): Period {
   return { start: new Date(start * 1000), end: new Date(end * 1000) }
 }
 
+type RunningStatus = Exclude<OwnedSubscription['status'], 'incomplete' | 'canceled'>
+
 /**
- * Statuses of this platform by Stripe's. Other statuses of Stripe's leave the subscription's status
- * unchanged.
+ * The status of a running subscription, by Stripe's. null for the others: `incomplete` leaves the status
+ * unchanged, and `canceled` and `incomplete_expired` end the subscription (`hasEnded`).
  */
-export const statusByStripeStatus: Record<string, 'active' | 'past_due'> = {
-  active: 'active',
-  trialing: 'active',
-  past_due: 'past_due',
-  unpaid: 'past_due',
+export function runningStatusOf({ status }: StripeSubscription): RunningStatus | null {
+  switch (status) {
+    case 'trialing':
+    case 'active':
+    case 'past_due':
+    case 'unpaid':
+    case 'paused':
+      return status as RunningStatus
+    default:
+      return null
+  }
 }
 
 /** True for a status that Stripe never leaves. */

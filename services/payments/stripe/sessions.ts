@@ -9,7 +9,7 @@ import { redirectUrl, findCheckout, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow, testClock } from '../clock.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
-import { expireCheckout, recordPaymentAttempt, lockOrder } from '../settle.ts'
+import { expireCheckout, failPayment, recordPaymentAttempt, lockOrder } from '../settle.ts'
 import { toStripeAmount } from './amounts.ts'
 import { asUnavailable, StripeFailure, type StripeClient } from './client.ts'
 import { fetchSubscription } from './subscriptions.ts'
@@ -233,10 +233,13 @@ async function applyUnpaidSession(
     return
   }
   if (recorded === undefined || recorded.status === 'processing')
-    await recordPaymentAttempt(tx, locked.order, payment, {
-      status: 'failed',
-      code: intent.last_payment_error?.code ?? 'payment_failed',
-    })
+    await failPayment(
+      tx,
+      services,
+      locked.order,
+      payment,
+      intent.last_payment_error?.code ?? 'payment_failed',
+    )
   if (locked.checkout?.id === id) await expireCheckout(tx, services, locked, id, notification.at)
 }
 

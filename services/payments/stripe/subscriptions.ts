@@ -20,7 +20,7 @@ import {
   cancelsAtPeriodEnd,
   hasEnded,
   periodOf,
-  statusByStripeStatus,
+  runningStatusOf,
   type Cancellation,
   type Invoice,
 } from './mapping.ts'
@@ -31,6 +31,14 @@ interface FetchedSubscription extends SubscriptionInvoices {
   fetchedAt: Date
   /** The cancellation state that was sent to Stripe just before; null if none was. */
   sent: Cancellation | null
+  /** Stripe has reported that the trial ends soon. */
+  trialWillEnd: boolean
+}
+
+interface FetchOptions {
+  invoice?: Invoice | null
+  sent?: Cancellation | null
+  trialWillEnd?: boolean
 }
 
 /**
@@ -41,7 +49,7 @@ export async function fetchSubscription(
   stripe: StripeClient,
   db: Db,
   id: string,
-  { invoice = null, sent = null }: { invoice?: Invoice | null; sent?: Cancellation | null } = {},
+  { invoice = null, sent = null, trialWillEnd = false }: FetchOptions = {},
 ): Promise<ApplyState> {
   const since = (await sql.findStartOfNewInvoices(db, { gateway_reference: id }))?.since ?? null
   const fetchedAt = await paymentsNow(db)
@@ -53,7 +61,8 @@ export async function fetchSubscription(
   )
   if (invoice !== null && !invoices.some((listed) => listed.id === invoice.id)) invoices.push(invoice)
   invoices.sort((a, b) => a.created - b.created)
-  return (tx, services) => applySubscription(tx, services, { fetchedAt, subscription, invoices, sent })
+  const fetched = { fetchedAt, subscription, invoices, sent, trialWillEnd }
+  return (tx, services) => applySubscription(tx, services, fetched)
 }
 
 /** Fetches the subscription of an invoice. Applies nothing for an invoice without a subscription. */
@@ -86,7 +95,22 @@ async function applySubscription(
   const announced = await applyInvoices(tx, services, before, fetched, { at, isLatest })
   if (isLatest) await copyStripeState(tx, announced, fetched, at)
   await applyCancellation(tx, services, announced, fetched, { at, isLatest })
+  if (isLatest && fetched.trialWillEnd) await announceTrialEnd(tx, services, before.id, fetched)
   return 'applied'
+}
+
+/** Emits `subscription.trial_will_end` once for each end of a trial, however often Stripe reports it. */
+async function announceTrialEnd(
+  tx: Transaction,
+  { events }: PaymentServices,
+  id: string,
+  { subscription: { trial_end: trialEnd } }: FetchedSubscription,
+): Promise<void> {
+  const current = (await findSubscription(tx, id))!
+  if (current.status !== 'trialing' || trialEnd === null) return
+  const notice = { id: `trial_will_end:${id}:${trialEnd}`, type: 'trial_will_end' }
+  if ((await sql.insertGatewayEvent(tx, notice)) === undefined) return
+  await events.emit(tx, 'subscription.trial_will_end', toSubscription(current), { userId: current.owner_id })
 }
 
 /**
@@ -128,8 +152,8 @@ async function copyStripeState(
   await sql.setPeriodDates(tx, { id, period_start: start, period_end: end })
   if (cancelsAtPeriodEnd(subscription) !== atPeriodEnd)
     await setCancelAtPeriodEnd(tx, id, { canceledAt: atPeriodEnd ? null : at })
-  const newStatus = statusByStripeStatus[subscription.status]
-  if (newStatus !== undefined) await sql.setSubscriptionStatus(tx, { id, status: newStatus })
+  const newStatus = runningStatusOf(subscription)
+  if (newStatus !== null) await sql.setSubscriptionStatus(tx, { id, status: newStatus })
 }
 
 /**

@@ -62,7 +62,7 @@ export async function insertedProduct(
   { name = 'Team plan' } = {},
 ): Promise<string> {
   const id = newIdAt('prod', await paymentsNow(database))
-  const fields = { name, description: 'Ten seats', active: true, metadata: {} }
+  const fields = { name, description: 'Ten seats', active: true, metadata: {}, created_by: null }
   await products.insert(database, { id, ...fields, created_at: timeOf(id) })
   return id
 }
@@ -70,12 +70,12 @@ export async function insertedProduct(
 type PriceFields = Partial<components['schemas']['PriceCreate']>
 
 export async function insertedPrice(
-  { services: { database } }: TestServer,
+  { services: { database }, admin }: TestServer,
   product: string,
   fields: PriceFields = {},
 ): Promise<string> {
   const id = newIdAt('prc', await paymentsNow(database))
-  const defaults = { unit_amount: 1999, currency: 'eur', recurring: null, metadata: {} }
+  const defaults = { unit_amount: 1999, currency: 'eur', recurring: null, metadata: {}, created_by: admin.id }
   const price = { id, product_id: product, ...defaults, ...fields, created_at: timeOf(id) }
   await prices.insert(database, price)
   return id

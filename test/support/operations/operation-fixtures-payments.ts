@@ -64,6 +64,13 @@ const onRefund =
     return { params: { ...params, refund_id: await insertedRefund(context.server, params!.id) }, project }
   }
 
+const onRefundAlone =
+  (where?: Placement): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onRefund(where)(context)
+    return { params: { id: params!.refund_id }, project }
+  }
+
 const onCheckout =
   (where: Placement = 'active'): RequestBuilder =>
   async (context) => {
@@ -201,6 +208,7 @@ export const paymentsFixtures = {
     byStatus: { 409: onOrder({ body: refundFields }) },
   },
   getRefund: { build: onRefund(), withoutProject: onRefund('own') },
+  getRefundById: { build: onRefundAlone(), withoutProject: onRefundAlone('own') },
   listAllRefunds: {
     build: ofProject(addRefund),
     withoutProject: ownAlone(addRefund),

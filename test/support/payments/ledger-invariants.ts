@@ -67,6 +67,7 @@ const rules: Record<string, string> = {
     WHERE CASE s.status
       WHEN 'incomplete' THEN o.status = 'pending' AND o.period = 1
       WHEN 'past_due' THEN o.status = 'pending' AND o.period > 1
+      WHEN 'unpaid' THEN o.status = 'pending' AND o.period > 1
       WHEN 'active' THEN o.status IN ${paid}
       ELSE o.status <> 'pending' END IS NOT TRUE`,
   'is a subscription without exactly one order per period, all but the latest paid': `
@@ -141,6 +142,8 @@ const violations = statement<{ id: string; rule: string }>(`
     FROM events e,
       LATERAL (SELECT e.data->'object' AS object, e.data->'previous_attributes' AS previous) d
     WHERE e.type ~ '^(order|refund|checkout|subscription)\\.'
+      -- They report a change that another event of the object has, or none.
+      AND e.type !~ '\\.(payment_failed|renewed|past_due|resumed|trial_will_end)$'
   ), counted AS MATERIALIZED (
     SELECT * FROM (
       SELECT id, jsonb_object_agg(type, n) AS n

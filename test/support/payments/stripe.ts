@@ -89,6 +89,8 @@ export interface FakeStripe {
     retry(invoice: Invoice, paid: boolean): void
     void(invoice: Invoice): void
     end(subscription: Subscription): void
+    setStatus(subscription: Subscription, status: Subscription['status']): void
+    announceTrialEnd(subscription: Subscription): void
     completeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
   }
   /** Another event with another id about the same change, as Stripe sometimes sends. */
@@ -239,6 +241,13 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
         emit('customer.subscription.updated', subscription)
       },
       end,
+      setStatus(subscription, status) {
+        subscription.status = status
+        emit('customer.subscription.updated', subscription)
+      },
+      announceTrialEnd(subscription) {
+        emit('customer.subscription.trial_will_end', subscription)
+      },
       completeRefund(refund, status) {
         setRefundStatus(refund, status)
         emit('refund.updated', refund)
