@@ -75,8 +75,7 @@ export async function payByCard(
         status: 'processing',
         dueAt: new Date(at.getTime() + slowCardDelayMs),
       })
-    else
-      await failPayment(tx, services, locked.order, notification, behavior.declined)
+    else await failPayment(tx, services, locked.order, notification, behavior.declined)
   })
 }
 
