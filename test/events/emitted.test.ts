@@ -131,13 +131,10 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
 /** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = {
   createRefund: ['order.refunded'],
-<<<<<<< HEAD
   acceptInvitation: ['invitation.accepted'],
   acceptOrganizationInvitation: ['organization_invitation.accepted'],
   acceptInvitationToOrganization: ['organization_invitation.accepted'],
-=======
   resumeSubscription: ['subscription.resumed'],
->>>>>>> 9ef141dc (payments: free prices, sales to other users, items, statuses and events of subscriptions, refunds by id)
   // An event for each owner.
   deleteOrganization: ['organization.deleted'],
   createServiceAccount: ['organization_member.added'],
