@@ -1,28 +1,26 @@
 // Prepares a document for openapi-sampler: an example for every pattern without one, the same in each run,
 // and null as the last alternative, because the first one is sampled.
 import fc from 'fast-check'
+import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 
 type Json = any
 
 /** A copy of the document. */
 export function withExamples(document: Json): Json {
-  return walk(structuredClone(document))
-}
-
-function walk(node: Json): Json {
-  if (typeof node !== 'object' || node === null) return node
-  if (
-    typeof node.pattern === 'string' &&
-    !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(node, key))
-  )
-    node.examples = [matching(node)]
-  for (const key of ['oneOf', 'anyOf'])
-    if (Array.isArray(node[key]))
-      node[key].sort((a: Json, b: Json) => Number(a?.type === 'null') - Number(b?.type === 'null'))
-  if (Array.isArray(node.type))
-    node.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
-  for (const value of Object.values(node)) walk(value)
-  return node
+  const copy = structuredClone(document)
+  visitSchemas(copy, (schema) => {
+    if (
+      typeof schema.pattern === 'string' &&
+      !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(schema, key))
+    )
+      schema.examples = [matching(schema)]
+    for (const key of ['oneOf', 'anyOf'])
+      if (Array.isArray(schema[key]))
+        schema[key].sort((a: Json, b: Json) => Number(a?.type === 'null') - Number(b?.type === 'null'))
+    if (Array.isArray(schema.type))
+      schema.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
+  })
+  return copy
 }
 
 function matching({ pattern, minLength = 0, maxLength = Infinity }: Json): string {

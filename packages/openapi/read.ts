@@ -1,16 +1,37 @@
 // Reads any OpenAPI document, in one file or several, as one document of version 3.1. Nothing is linted.
+import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
-import { bundle, createConfig } from '@redocly/openapi-core'
+import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
 import { withoutFaults } from './faults.ts'
+import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
-/** Throws an Error if the file cannot be read or is no OpenAPI document. */
+/**
+ * A `$ref` in an example is data: it is neither resolved nor fetched.
+ * @throws Error if the file cannot be read or is no OpenAPI document: one line with file, line and column.
+ */
 export async function readOpenapi(file: string): Promise<Json> {
-  const { bundle: bundled, problems } = await bundle({ ref: file, config: await createConfig({}) })
+  const config = await createConfig({ resolve: { doNotResolveExamples: true } })
+  const { bundle: bundled, problems } = await bundle({ ref: file, config }).catch((error: Error) => {
+    throw new Error(unreadable(file, error))
+  })
   const [failed] = problems.filter(({ severity }) => severity === 'error')
-  if (failed !== undefined) throw new Error(`${file}: ${failed.message.split('\n')[0]}`)
+  if (failed !== undefined) {
+    const [at] = failed.location
+    const { start } = getLineColLocation(at)
+    throw new Error(
+      `${relative(process.cwd(), at.source.absoluteRef)}:${start.line}:${start.col} ` +
+        failed.message.split('\n')[0],
+    )
+  }
   return asOpenapi31(bundled.parsed)
+}
+
+/** The first line of the error with the file and the place; of a YAML error the place is in its message. */
+function unreadable(file: string, error: Error): string {
+  const [line] = error.message.split('\n')
+  return line.includes(file) ? line : `${file}: ${line}`
 }
 
 /** The document in version 3.1. Throws an Error if it is no OpenAPI document. */
@@ -27,21 +48,21 @@ export function asOpenapi31(document: Json): Json {
 
 /**
  * Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference.
- * Documents of version 3.1 that still have `nullable` mean the same.
+ * Documents of version 3.1 that still have `nullable` mean the same. Changes the document.
  */
-function withNull(node: Json): Json {
-  if (typeof node !== 'object' || node === null) return node
-  if (typeof node.nullable === 'boolean') {
-    const { nullable, ...rest } = node
-    for (const key of Object.keys(node)) delete node[key]
-    const isCombined = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
-    if (nullable && isCombined) Object.assign(node, { anyOf: [rest, { type: 'null' }] })
-    else if (nullable && rest.type !== undefined)
-      Object.assign(node, rest, { type: [...new Set([rest.type, 'null'].flat())] })
-    else Object.assign(node, rest)
-  }
-  if (Array.isArray(node.type) && node.type.includes('null') && Array.isArray(node.enum))
-    if (!node.enum.includes(null)) node.enum.push(null)
-  for (const value of Object.values(node)) withNull(value)
-  return node
+function withNull(document: Json): Json {
+  visitSchemas(document, (schema) => {
+    if (typeof schema.nullable === 'boolean') {
+      const { nullable, ...rest } = schema
+      for (const key of Object.keys(schema)) delete schema[key]
+      const isCombined = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
+      if (nullable && isCombined) Object.assign(schema, { anyOf: [rest, { type: 'null' }] })
+      else if (nullable && rest.type !== undefined)
+        Object.assign(schema, rest, { type: [...new Set([rest.type, 'null'].flat())] })
+      else Object.assign(schema, rest)
+    }
+    if (Array.isArray(schema.type) && schema.type.includes('null') && Array.isArray(schema.enum))
+      if (!schema.enum.includes(null)) schema.enum.push(null)
+  })
+  return document
 }
