@@ -80,7 +80,7 @@ export interface Credential {
 export function operationsOf(document: Json): Operation[] {
   const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     methods
-      .filter((method) => item[method] !== undefined)
+      .filter((method) => item[method] !== undefined && !isHidden(document, path, method))
       .map((method) => operationOf(document, path, item, method)),
   )
   const uses = new Map<string, number>()
@@ -88,6 +88,12 @@ export function operationsOf(document: Json): Operation[] {
     uses.set(name, (uses.get(name) ?? 0) + 1)
   for (const operation of operations) operation.credentials = mostUsed(operation.security, uses)
   return operations
+}
+
+/** Whether another operation has the same path: no request has what follows a `#`. */
+export function isHidden({ paths }: Json, path: string, method: string): boolean {
+  const [own] = path.split('#')
+  return own !== path && paths[own]?.[method] !== undefined
 }
 
 const nameOf = (credentials: Credential[]): string => JSON.stringify(credentials)
@@ -127,7 +133,7 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   return {
     id: node.operationId ?? `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
-    path: `${base}${path}`,
+    path: `${base}${path.split('#')[0]}`,
     item,
     node,
     tag: node.tags?.[0] ?? '',

@@ -1,5 +1,7 @@
 // Published documents have faults that say nothing about the API but stop validators. They are read as their
 // authors mean them. What cannot be read stays in the document, and is reported.
+import { isHidden } from './document.ts'
+import { methods } from './methods.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
@@ -35,16 +37,29 @@ export function withoutFaults(document: Json): Json {
   return document
 }
 
-/** What no tool validates, a sentence for each kind. */
+/** What no tool carries out, a sentence for each. */
 export function noticesOf(document: Json): string[] {
-  const patterns = new Set<string>()
+  const notices = new Set<string>()
   visitSchemas(document, (schema) => {
-    if (typeof schema[unreadPattern] === 'string') patterns.add(schema[unreadPattern])
+    if (typeof schema[unreadPattern] === 'string')
+      notices.add(
+        `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
+      )
   })
-  return [...patterns].map(
-    (pattern) =>
-      `The pattern ${JSON.stringify(pattern)} is no regular expression of ECMA-262: it is not validated.`,
-  )
+  for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
+    const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
+      (key) =>
+        ['trace', 'query'].includes(key) ||
+        (key === 'head' && item.get === undefined) ||
+        Object.hasOwn(item.additionalOperations ?? {}, key),
+    )
+    for (const method of unserved)
+      notices.add(`${method.toUpperCase()} ${path} is left out: no tool has the method.`)
+    for (const method of methods)
+      if (item[method] !== undefined && isHidden(document, path, method))
+        notices.add(`${method.toUpperCase()} ${path} is left out: no request has what follows the #.`)
+  }
+  return [...notices]
 }
 
 function readPattern(schema: Json): void {

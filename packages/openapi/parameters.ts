@@ -83,10 +83,11 @@ export function readParameters(declared: ParameterStyle[], raw: RawParameters): 
 /** What a request has for a parameter: a part of the path, `name=value` of the query or of `Cookie`, or a field. */
 export function writeParameter(parameter: ParameterStyle, given: unknown): string {
   const { in: where, name, style, explode, kind, isJson, allowReserved = false } = parameter
-  const encode = (value: unknown): string =>
-    where === 'header'
-      ? plain(value)
-      : encoded(plain(value), allowReserved && where === 'query' && kind === 'primitive')
+  const encode = (value: unknown): string => {
+    if (where === 'header') return plain(value)
+    const text = encoded(plain(value), allowReserved && where === 'query' && kind === 'primitive')
+    return style === 'label' ? text.replaceAll('.', '%2E') : text
+  }
   const key = where === 'query' || where === 'cookie' ? encoded(name, false) : name
   if (isJson) {
     const text = encode(JSON.stringify(given))
