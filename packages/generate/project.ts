@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { fileURLToPath } from 'node:url'
+import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
@@ -32,6 +33,7 @@ export interface ProjectReport {
  */
 export async function generateProject(file: string, out: string): Promise<ProjectReport> {
   const document = withOperationNames(await readOpenapi(resolve(file)))
+  addDiscriminatorValues(document)
   const operations = operationsOf(document)
   const [requests, responses] = [requestView(document), responseView(document)]
   const types = await typesOf(responses)
@@ -68,8 +70,14 @@ export async function generateProject(file: string, out: string): Promise<Projec
 async function typesOf(document: object): Promise<string> {
   const copy = structuredClone(document)
   dropReferencesInData(copy, '')
-  return astToString(await openapiTS(copy as never, { defaultNonNullable: false }))
+  const text = astToString(await openapiTS(copy as never, { defaultNonNullable: false }))
+  return text.replace(/^type WithRequired<.*?^};$/ms, withRequired)
 }
+
+/** The helper of openapi-typescript, also for properties that the type lacks or has in some alternatives only. */
+const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends unknown
+    ? T & { [P in Extract<keyof T, K>]-?: T[P] }
+    : never;`
 
 const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
 const nameMaps = new Set(['properties', 'patternProperties', '$defs', 'schemas', 'headers', 'responses'])

@@ -1,6 +1,7 @@
 // Prepares a document for openapi-sampler: an example for every pattern without one, the same in each run,
 // and null as the last alternative, because the first one is sampled.
 import fc from 'fast-check'
+import { resolve } from '@platform-api/openapi/resolve.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 
 type Json = any
@@ -8,7 +9,11 @@ type Json = any
 /** A copy of the document. */
 export function withExamples(document: Json): Json {
   const copy = structuredClone(document)
+  const parts = new Set<Json>()
+  visitSchemas(copy, ({ allOf = [] }) => allOf.forEach((part: Json) => parts.add(resolve(copy, part))))
   visitSchemas(copy, (schema) => {
+    // A part of an `allOf` may require what another part declares.
+    if (!parts.has(schema)) declareRequired(schema)
     if (
       typeof schema.pattern === 'string' &&
       !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(schema, key))
@@ -21,6 +26,15 @@ export function withExamples(document: Json): Json {
       schema.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
   })
   return copy
+}
+
+/** A schema may require a property that it does not declare. */
+function declareRequired(schema: Json): void {
+  const { required, additionalProperties } = schema
+  if (!Array.isArray(required) || ['allOf', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema)) return
+  const other = typeof additionalProperties === 'object' ? additionalProperties : { type: 'string' }
+  for (const name of required)
+    if (schema.properties?.[name] === undefined) (schema.properties ??= {})[name] = other
 }
 
 function matching({ pattern, minLength = 0, maxLength = Infinity }: Json): string {

@@ -3,6 +3,8 @@ import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
 import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
 import { withoutFaults } from './faults.ts'
+import { methods } from './methods.ts'
+import { resolve } from './resolve.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
@@ -43,7 +45,25 @@ export function asOpenapi31(document: Json): Json {
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
   const copy = structuredClone(document)
-  return withoutFaults(withNull(/^3\.[12]/.test(version) ? copy : upgrade(copy, '3.1')))
+  if (/^3\.[12]/.test(version)) return withoutFaults(withNull(copy))
+  const required = requiredForms(copy)
+  const upgraded: Json = upgrade(copy, '3.1')
+  for (const [path, method] of required) upgraded.paths[path][method].requestBody.required = true
+  return withoutFaults(withNull(upgraded))
+}
+
+/** The operations of version 2.0 whose form has a required field: the upgrade forgets that the body is required. */
+function requiredForms(document: Json): Array<[path: string, method: string]> {
+  return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    methods
+      .filter((method) =>
+        [...(item?.parameters ?? []), ...(item?.[method]?.parameters ?? [])]
+          .map((parameter) => resolve(document, parameter))
+          .some((parameter) => parameter?.in === 'formData' && parameter.required === true),
+      )
+      .filter((method) => item[method] !== undefined)
+      .map((method): [string, string] => [path, method]),
+  )
 }
 
 /**
