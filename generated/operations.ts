@@ -647,7 +647,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "passkeys",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    validators: {"query":"queryNone"},
     body: null,
     errors: [400,401,403,406,413,415,429,500,503],
     replies: {
@@ -695,12 +695,12 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyNewPasskey"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,429,500,503],
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyPasskey","volatile":["last_used_at"]}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
     ifMatch: null,
     etag: true,
     paged: false,
@@ -1296,7 +1296,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: ["user:write"],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyPasswordChange"},
+    validators: {"query":"queryNone","body":"bodyPasswordChange"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,413,415,429,500,503],
     replies: {
@@ -1320,7 +1320,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyEmailChange"},
+    validators: {"query":"queryNone","body":"bodyEmailChange"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,413,415,429,500,503],
     replies: {
@@ -1345,12 +1345,12 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "password",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyMailedToken"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,429,500,503],
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProfile"}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
     ifMatch: null,
     etag: true,
     paged: false,
@@ -1391,7 +1391,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: [],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    validators: {"query":"queryNone"},
     body: null,
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
@@ -1438,7 +1438,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "auth",
     scopes: ["user:write"],
     rateLimit: "password",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTotpConfirmation"},
+    validators: {"query":"queryNone","body":"bodyTotpConfirmation"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,406,409,413,415,429,500,503],
     replies: {
@@ -2660,7 +2660,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "explain",
     scopes: ["user:read"],
     rateLimit: "write",
-    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyExplainRequest"},
+    validators: {"query":"queryNone","body":"bodyExplainRequest"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,413,415,429,500,503],
     replies: {
@@ -2756,7 +2756,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathProjectId","query":"queryNone","header":"headerIfMatch","body":"bodyProjectUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","status","owner_id","organization_id","member_count","your_role","version","created_at","updated_at","archived_at","deleted_at"],
+    fixedFields: ["id","status","owner_id","organization_id","member_count","your_role","version","created_by","created_at","updated_at","archived_at","deleted_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProject"}
@@ -3321,7 +3321,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_at","updated_at"],
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -3989,7 +3989,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-knowledge",
     scopes: ["ai:read"],
     rateLimit: "ai",
-    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyKnowledgeSearch"},
+    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","body":"bodyKnowledgeSearch"},
     body: {"required":true,"contentTypes":["application/json"]},
     errors: [400,401,403,404,406,413,415,429,500,503],
     replies: {
@@ -4084,7 +4084,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseIdDocumentId","query":"queryNone","header":"headerIfMatch","body":"bodyDocumentUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_at","updated_at","indexed_at"],
+    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_by","created_at","updated_at","indexed_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
@@ -4775,12 +4775,13 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTestClockAdvance"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyTestClock","volatile":["now"]}
     },
     produces: ["application/json"],
-    idempotent: false,
+    idempotent: true,
+    handlesIdempotency: true,
     ifMatch: null,
     etag: false,
     paged: false,
@@ -5058,7 +5059,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathEndpointId","query":"queryNone","header":"headerIfMatch","body":"bodyWebhookEndpointUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","disabled_reason","project_ids","created_at","updated_at"],
+    fixedFields: ["id","disabled_reason","project_ids","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyWebhookEndpoint"}

@@ -30,7 +30,7 @@ export const projects = {
       if (organizationId != null) await requireOrganizationRole(tx, organizationId, principal, 'admin')
       const ownerId =
         principal.serviceAccountId === null ? principal.userId : (await ownersOf(tx, organizationId!))[0]
-      const own = await insertProjectWithOwner(tx, ownerId, body)
+      const own = await insertProjectWithOwner(tx, ownerId, body, principal.userId)
       // A service account has its role through the organization.
       const project = ownerId === principal.userId ? own : { ...own, your_role: 'admin' as const }
       await events.emit(tx, 'project.created', project)

@@ -407,6 +407,34 @@ export interface FindPasswordRow {
 }
 
 /**
+ * A session whose refresh token with a number was first used less than `seconds` ago, if its latest refresh
+ * came from the network. A time in the future, by a clock that jumped, does not count.
+ * @see prisma/sql/auth/find-repeated-refresh.sql
+ */
+export const findRepeatedRefresh = optional<{ id: string; network: string; generation: number; seconds: number }, FindRepeatedRefreshRow>(
+  'auth/find-repeated-refresh',
+  `SELECT s.id, s.user_id, s.methods AS "methods", s.ip, s.device, s.created_at, s.updated_at,
+s.last_used_at, s.expires_at, s.in_cookie
+FROM sign_ins s JOIN users u ON u.id = s.user_id
+WHERE s.id = $1 AND s.network = $2 AND s.expires_at > now() AND u.status = 'active'
+  AND s.refreshed_at[cardinality(s.refreshed_at) - (s.generation - $3) + 1]
+    BETWEEN now() - interval '1 second' * $4 AND now() + interval '1 second' * $4`,
+  ['id', 'network', 'generation', 'seconds'],
+)
+export interface FindRepeatedRefreshRow {
+  id: string
+  user_id: string
+  methods: Schemas['SignInSession']['methods']
+  ip: string | null
+  device: string | null
+  created_at: string
+  updated_at: string
+  last_used_at: string
+  expires_at: string
+  in_cookie: boolean
+}
+
+/**
  * A session with what decides about its user.
  * @see prisma/sql/auth/find-session.sql
  */
@@ -876,8 +904,8 @@ export interface LockSessionRow {
  */
 export const moveSessionToCookie = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, MoveSessionToCookieRow>(
   'auth/move-session-to-cookie',
-  `UPDATE sign_ins s SET generation = s.generation + 1, in_cookie = true, updated_at = now(),
-  last_used_at = now(), ip = $1, network = $2,
+  `UPDATE sign_ins s SET generation = s.generation + 1, refreshed_at = s.refreshed_at[greatest(cardinality(s.refreshed_at) - 8, 1):] || now(),
+  in_cookie = true, updated_at = now(), last_used_at = now(), ip = $1, network = $2,
   expires_at = least(now() + interval '1 second' * $3,
     s.created_at + interval '1 second' * $4)
 FROM users u
@@ -1042,8 +1070,8 @@ export interface ReadTotpRow {
  */
 export const refreshSession = optional<{ ip: string | null; network: string; idle_seconds: number; max_seconds: number; id: string; generation: number }, RefreshSessionRow>(
   'auth/refresh-session',
-  `UPDATE sign_ins s SET generation = s.generation + 1, updated_at = now(), last_used_at = now(), ip = $1,
-  network = $2,
+  `UPDATE sign_ins s SET generation = s.generation + 1, refreshed_at = s.refreshed_at[greatest(cardinality(s.refreshed_at) - 8, 1):] || now(),
+  updated_at = now(), last_used_at = now(), ip = $1, network = $2,
   expires_at = least(now() + interval '1 second' * $3,
     s.created_at + interval '1 second' * $4)
 FROM users u

@@ -456,7 +456,7 @@ export interface ListMessagesRow {
  * The sessions of a workspace. `title` is a pattern for LIKE. Ids sort by creation time.
  * @see prisma/sql/chat/list-sessions.sql
  */
-export const listSessions = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string }, 'created_at' | 'updated_at', ListSessionsRow>(
+export const listSessions = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string; created_by: string }, 'created_at' | 'updated_at', ListSessionsRow>(
   'chat/list-sessions',
   {
     select: `SELECT s.id, s.title, s.model, s.system_prompt,
@@ -469,7 +469,7 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
 WHERE s.workspace_id = $1`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title'],
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'title', 'created_by'],
     filters: {
       created_after: { sql: `s.id >= id_at('cs', $2)`, searches: true },
       created_before: { sql: `s.id < id_at('cs', $3)`, searches: true },
@@ -478,6 +478,7 @@ WHERE s.workspace_id = $1`,
       metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $6::jsonb`, searches: true },
       status: { sql: `s.status = ANY($7)` },
       title: { sql: `lower(s.title) LIKE lower($8)` },
+      created_by: { sql: `s.owner_id = $9` },
     },
     sorts: {
       created_at: `s.id`,

@@ -221,8 +221,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`,
   ['knowledge_base_id', 'sha256'],
 )
@@ -238,6 +238,7 @@ export interface FindDocumentByContentRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -321,13 +322,13 @@ FROM json_to_recordset($4::json) AS g (id text, position int, start int, "end" i
  * Inserts a document, unless the knowledge base has one with the same bytes.
  * @see prisma/sql/knowledge/insert-document.sql
  */
-export const insertDocument = optional<{ id: string; knowledge_base_id: string; file_id: string | null; name: string; content_type: string; sha256: string; source: string | null; metadata: object | string; created_at: Date | string }, InsertDocumentRow>(
+export const insertDocument = optional<{ id: string; knowledge_base_id: string; file_id: string | null; name: string; content_type: string; sha256: string; source: string | null; metadata: object | string; created_by: string; created_at: Date | string }, InsertDocumentRow>(
   'knowledge/insert-document',
   `WITH d AS (
   INSERT INTO documents (id, knowledge_base_id, file_id, name, content_type, sha256, source, metadata,
-    created_at, updated_at)
+    created_by, created_at, updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $9)
+    $10, $10)
   ON CONFLICT (knowledge_base_id, sha256) DO NOTHING RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
@@ -335,9 +336,9 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
-  ['id', 'knowledge_base_id', 'file_id', 'name', 'content_type', 'sha256', 'source', 'metadata', 'created_at'],
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+  ['id', 'knowledge_base_id', 'file_id', 'name', 'content_type', 'sha256', 'source', 'metadata', 'created_by', 'created_at'],
 )
 export interface InsertDocumentRow {
   id: string
@@ -351,6 +352,7 @@ export interface InsertDocumentRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -452,7 +454,7 @@ export interface ListBasesWithRemovedChunksRow {
  * The documents of a knowledge base. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-documents.sql
  */
-export const listDocuments = page<{ knowledge_base_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('queued' | 'processing' | 'ready' | 'failed')[]; pattern: string }, 'created_at' | 'name' | 'updated_at', ListDocumentsRow>(
+export const listDocuments = page<{ knowledge_base_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('queued' | 'processing' | 'ready' | 'failed')[]; pattern: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListDocumentsRow>(
   'knowledge/list-documents',
   {
     select: `SELECT d.id, d.knowledge_base_id, d.name,
@@ -460,11 +462,11 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1`,
-    names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'pattern'],
+    names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'pattern', 'created_by'],
     filters: {
       created_after: { sql: `d.id >= id_at('doc', $2)`, searches: true },
       created_before: { sql: `d.id < id_at('doc', $3)`, searches: true },
@@ -473,6 +475,7 @@ WHERE d.knowledge_base_id = $1`,
       metadata: { sql: `d.metadata <> '{}' AND d.metadata @> $6::jsonb`, searches: true },
       status: { sql: `d.status = ANY($7)`, searches: true },
       pattern: { sql: `lower(d.name) LIKE lower($8)`, searches: true },
+      created_by: { sql: `d.created_by = $9` },
     },
     sorts: {
       created_at: `d.id`,
@@ -499,6 +502,7 @@ export interface ListDocumentsRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -509,7 +513,7 @@ export interface ListDocumentsRow {
  * The knowledge bases of a project or user. TypeIDs sort by creation time.
  * @see prisma/sql/knowledge/list-knowledge-bases.sql
  */
-export const listKnowledgeBases = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
+export const listKnowledgeBases = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; q: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListKnowledgeBasesRow>(
   'knowledge/list-knowledge-bases',
   {
     select: `SELECT k.id, k.name, k.description,
@@ -521,7 +525,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.workspace_id = $1`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q'],
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'q', 'created_by'],
     filters: {
       created_after: { sql: `k.id >= id_at('kb', $2)`, searches: true },
       created_before: { sql: `k.id < id_at('kb', $3)`, searches: true },
@@ -529,6 +533,7 @@ k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id F
       updated_before: { sql: `k.updated_at < $5`, searches: true },
       metadata: { sql: `k.metadata <> '{}' AND k.metadata @> $6::jsonb`, searches: true },
       q: { sql: `k.name ILIKE $7 OR k.description ILIKE $7`, searches: true },
+      created_by: { sql: `k.owner_id = $8` },
     },
     sorts: {
       created_at: `k.id`,
@@ -596,8 +601,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, d.wanted, k.project_id, k.owner_id,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -619,6 +624,7 @@ export interface LockDocumentRow {
   tokens: number | null
   chunk_count: number | null
   metadata: Record<string, string> | null
+  created_by: string | null
   created_at: string | null
   updated_at: string | null
   indexed_at: string | null
@@ -640,8 +646,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`,
   ['file_ids'],
 )
@@ -657,6 +663,7 @@ export interface LockDocumentsOfFilesRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -817,8 +824,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, d.wanted, k.project_id, k.owner_id,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -840,6 +847,7 @@ export interface ReadDocumentRow {
   tokens: number | null
   chunk_count: number | null
   metadata: Record<string, string> | null
+  created_by: string | null
   created_at: string | null
   updated_at: string | null
   indexed_at: string | null
@@ -946,8 +954,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['error', 'id'],
 )
 export interface SetDocumentFailedRow {
@@ -962,6 +970,7 @@ export interface SetDocumentFailedRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -987,8 +996,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['is_new', 'tokens', 'chunk_count', 'id'],
 )
 export interface SetDocumentReadyRow {
@@ -1003,6 +1012,7 @@ export interface SetDocumentReadyRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null
@@ -1089,8 +1099,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['name', 'metadata', 'id'],
 )
 export interface UpdateDocumentRow {
@@ -1105,6 +1115,7 @@ export interface UpdateDocumentRow {
   tokens: number
   chunk_count: number
   metadata: Record<string, string>
+  created_by: string | null
   created_at: string
   updated_at: string
   indexed_at: string | null

@@ -37,7 +37,7 @@ export const changeOrganization = one<{ organization_id: string | null; owner_id
   updated_at = $3
 WHERE p.id = $4 AND set_config('platform.transfer', 'on', true) = 'on'
 RETURNING p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
   ['organization_id', 'owner_id', 'updated_at', 'id'],
 )
 export interface ChangeOrganizationRow {
@@ -52,6 +52,7 @@ export interface ChangeOrganizationRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null
@@ -253,7 +254,7 @@ export interface FindPendingInvitationRow {
 export const findProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, FindProjectRow>(
   'projects/find-project',
   `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at,
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at,
   role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
 WHERE p.id = $3
@@ -272,6 +273,7 @@ export interface FindProjectRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null
@@ -324,19 +326,20 @@ export interface InsertInvitationRow {
  * returned, so `member_count` is 0.
  * @see prisma/sql/projects/insert-project.sql
  */
-export const insertProject = one<{ id: string; name: string; description?: string | null; category?: string | null; tags: readonly string[]; metadata: object | string; owner_id: string; organization_id: string | null; created_at: Date | string; member_id: string }, InsertProjectRow>(
+export const insertProject = one<{ id: string; name: string; description?: string | null; category?: string | null; tags: readonly string[]; metadata: object | string; owner_id: string; organization_id: string | null; created_by: string; created_at: Date | string; member_id: string }, InsertProjectRow>(
   'projects/insert-project',
   `WITH p AS (
-  INSERT INTO projects (id, name, description, category, tags, metadata, owner_id, organization_id, created_at, updated_at)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)
+  INSERT INTO projects (id, name, description, category, tags, metadata, owner_id, organization_id, created_by, created_at,
+    updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
   RETURNING *
 ), m AS (
   INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
-  SELECT $10, p.id, p.owner_id, 'owner', 'owner', $9 FROM p
+  SELECT $11, p.id, p.owner_id, 'owner', 'owner', $10 FROM p
 )
 SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
-  ['id', 'name', 'description', 'category', 'tags', 'metadata', 'owner_id', 'organization_id', 'created_at', 'member_id'],
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
+  ['id', 'name', 'description', 'category', 'tags', 'metadata', 'owner_id', 'organization_id', 'created_by', 'created_at', 'member_id'],
 )
 export interface InsertProjectRow {
   id: string
@@ -350,6 +353,7 @@ export interface InsertProjectRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null
@@ -607,7 +611,7 @@ export const listProjects = page<{ user_id: string }, { created_after: Date | st
   'projects/list-projects',
   {
     select: `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at, m.role AS your_role
 FROM members m JOIN projects p ON p.id = m.project_id || ''
 WHERE m.user_id = $1`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'project_ids', 'organization_id', 'category', 'tag', 'pattern'],
@@ -648,6 +652,7 @@ export interface ListProjectsRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null
@@ -675,7 +680,7 @@ export interface LockExpiredProjectRow {
 export const lockProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, LockProjectRow>(
   'projects/lock-project',
   `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at,
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at,
   role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
 WHERE p.id = $3
@@ -695,6 +700,7 @@ export interface LockProjectRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null
@@ -832,7 +838,7 @@ export const updateProject = one<{ name: string; description: string | null; cat
   deleted_at = $8, version = p.version + 1, updated_at = $9
 WHERE p.id = $10
 RETURNING p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
+p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
   ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'updated_at', 'id'],
 )
 export interface UpdateProjectRow {
@@ -847,6 +853,7 @@ export interface UpdateProjectRow {
   organization_id: string | null
   member_count: number
   version: number
+  created_by: string | null
   created_at: string
   updated_at: string
   archived_at: string | null

@@ -270,7 +270,7 @@ export const findFile = optional<{ id: string }, FindFileRow>(
   'storage/find-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.project_id, f.owner_id
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1`,
   ['id'],
@@ -289,6 +289,7 @@ export interface FindFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -343,7 +344,7 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM file_links l JOIN files f ON f.id = l.file_id
   JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
 WHERE l.digest = $1 AND (f.expires_at IS NULL OR f.expires_at > now())
@@ -366,6 +367,7 @@ export interface FindLinkedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -468,7 +470,7 @@ export const insertFile = one<{ id: string; project_id: string | null; owner_id:
 )
 SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['id', 'project_id', 'owner_id', 'name', 'path', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
 export interface InsertFileRow {
@@ -485,6 +487,7 @@ export interface InsertFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -629,15 +632,15 @@ export interface ListFileBlobsRow {
  * minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{ workspace_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.project_id, f.owner_id
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern'],
+    names: ['workspace_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'name_pattern', 'created_by'],
     filters: {
       created_after: { sql: `f.id >= id_at('file', $2)`, searches: true },
       created_before: { sql: `f.id < id_at('file', $3)`, searches: true },
@@ -649,6 +652,7 @@ WHERE f.workspace_id = $1 AND (f.expires_at IS NULL OR f.expires_at > now())`,
       tag: { sql: `f.tags @> ARRAY[$9]::text[]`, searches: true },
       path: { sql: `f.path COLLATE "C" = $10 OR f.path COLLATE "C" LIKE $11`, searches: true },
       name_pattern: { sql: `lower(f.name) LIKE lower($12)`, searches: true },
+      created_by: { sql: `f.owner_id = $13` },
     },
     sorts: {
       created_at: `f.id`,
@@ -677,6 +681,7 @@ export interface ListFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -687,7 +692,7 @@ export interface ListFilesRow {
  * The links of a file.
  * @see prisma/sql/storage/list-links.sql
  */
-export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[] }, 'created_at' | 'expires_at' | 'updated_at', ListLinksRow>(
+export const listLinks = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[]; created_by: string }, 'created_at' | 'expires_at' | 'updated_at', ListLinksRow>(
   'storage/list-links',
   {
     select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
@@ -701,7 +706,7 @@ export const listLinks = page<{ file_id: string }, { created_after: Date | strin
 l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1`,
-    names: ['file_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['file_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'created_by'],
     filters: {
       created_after: { sql: `l.created_at >= $2`, searches: true },
       created_before: { sql: `l.created_at < $3`, searches: true },
@@ -716,6 +721,7 @@ WHERE l.file_id = $1`,
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($7)` },
+      created_by: { sql: `l.created_by = $8` },
     },
     sorts: {
       created_at: `l.created_at`,
@@ -801,7 +807,7 @@ export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
   'storage/lock-expired-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.project_id, f.owner_id
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1 AND f.expires_at <= now()
 FOR UPDATE OF f SKIP LOCKED`,
@@ -821,6 +827,7 @@ export interface LockExpiredFileRow {
   tags: string[]
   download_count: number
   expires_at: string
+  created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
@@ -877,7 +884,7 @@ export const lockFile = optional<{ user_id: string | null; id: string }, LockFil
   'storage/lock-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -901,6 +908,7 @@ export interface LockFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   blob_key: string
@@ -1006,7 +1014,7 @@ export const readFile = optional<{ user_id: string | null; id: string }, ReadFil
   'storage/read-file',
   `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1029,6 +1037,7 @@ export interface ReadFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  created_by: string
   created_at: string
   updated_at: string
   blob_key: string

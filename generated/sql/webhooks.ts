@@ -76,7 +76,8 @@ WHERE enabled AND (
   id = ANY($1)
   OR (id = ANY($2) AND failing_since < now() - make_interval(days => $3))
 ) RETURNING id, url, description, event_types AS "event_types", enabled, disabled_reason,
-CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at, user_id`,
+CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, user_id AS created_by,
+created_at, updated_at, user_id`,
   ['gone_ids', 'failing_ids', 'max_failing_days'],
 )
 export interface DisableEndpointsRow {
@@ -88,6 +89,7 @@ export interface DisableEndpointsRow {
   disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
   project_ids: string[] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
   user_id: string
@@ -233,7 +235,8 @@ export const listEndpoints = page<{ user_id: string }, { created_after: Date | s
   'webhooks/list-endpoints',
   {
     select: `SELECT id, url, description, event_types AS "event_types", enabled, disabled_reason,
-CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, created_at, updated_at
+CASE WHEN all_projects THEN NULL ELSE project_ids END AS project_ids, metadata, user_id AS created_by,
+created_at, updated_at
 FROM webhook_endpoints
 WHERE user_id = $1 AND deleted_at IS NULL`,
     names: ['user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'enabled', 'key_projects'],
@@ -264,6 +267,7 @@ export interface ListEndpointsRow {
   disabled_reason: Schemas['WebhookEndpoint']['disabled_reason'] | null
   project_ids: string[] | null
   metadata: Record<string, string>
+  created_by: string
   created_at: string
   updated_at: string
 }

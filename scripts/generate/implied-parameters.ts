@@ -7,7 +7,8 @@ type Json = any
 
 /** The condition of each group of x-implied-parameters. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
-  post: (declared) => declared.method === 'post' && isSecured(declared),
+  post: (declared) =>
+    declared.method === 'post' && isSecured(declared) && declared.operation['x-idempotency'] !== 'none',
   write: ({ method }) => method === 'put' || method === 'delete',
   resource: readsResource,
   paged: (declared) => itemOf(declared) !== null,

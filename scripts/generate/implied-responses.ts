@@ -21,8 +21,7 @@ const takes =
   ({ parameters }: Declared): boolean =>
     parameters.some((p) => p.name === name)
 /** Whether responses are stored by Idempotency-Key. */
-export const usesIdempotency = (declared: Declared): boolean =>
-  takes('Idempotency-Key')(declared) && declared.operation['x-idempotency'] !== 'none'
+export const usesIdempotency = takes('Idempotency-Key')
 export function isSecured({ document, operation }: Declared): boolean {
   return (operation.security ?? document.security ?? []).length > 0
 }

@@ -93,8 +93,6 @@ export interface Operation {
   readReplica: boolean
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
-  /** Whether a repeated Idempotency-Key runs the operation again, because it changes nothing. */
-  ignoresIdempotencyKey: boolean
   /** The GET of the same path, whose ETag If-Match is compared with. */
   entity: string | null
 }
@@ -157,7 +155,6 @@ export function operationsOf(document: Json): Operation[] {
         openQuery: operation['x-open-query'] === true,
         readReplica: operation['x-read-replica'] === true,
         handlesIdempotency: operation['x-idempotency'] === 'handler',
-        ignoresIdempotencyKey: operation['x-idempotency'] === 'none',
         entity: item.get?.operationId ?? null,
       })
     }

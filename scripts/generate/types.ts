@@ -223,7 +223,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
       takes('Idempotency-Key') && o.body?.streamed && !o.body.form
         ? o.headerParameters.map((p) => p.name.toLowerCase()).filter((name) => name !== 'idempotency-key')
         : undefined,
-    idempotent: takes('Idempotency-Key') && !o.ignoresIdempotencyKey,
+    idempotent: takes('Idempotency-Key'),
     handlesIdempotency: o.handlesIdempotency ? true : undefined,
     // If-Match is compared with the ETag of the GET on the same path.
     ifMatch: takes('If-Match') ? o.entity : null,

@@ -75,7 +75,7 @@ const table = {
   refresh_token_reused: {
     subject: 'One of your sessions was ended',
     before:
-      'A refresh token of a session was used twice. It may have been copied, so the session has ended. ' +
+      'An old refresh token of a session was used again. It may have been copied, so the session has ended. ' +
       'Sign in again.',
     after: 'If it was not you, or an application that you use, change your password now.',
   },

@@ -37,6 +37,7 @@ export async function insertProjectWithOwner(
   db: Db,
   ownerId: string,
   fields: components['schemas']['ProjectCreate'],
+  createdBy = ownerId,
 ): Promise<Project> {
   const id = newId('prj')
   const project = await sql.insertProject(db, {
@@ -46,6 +47,7 @@ export async function insertProjectWithOwner(
     id,
     owner_id: ownerId,
     organization_id: fields.organization_id ?? null,
+    created_by: createdBy,
     created_at: timeOf(id),
     member_id: newId('mem'),
   })

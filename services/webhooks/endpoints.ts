@@ -33,6 +33,7 @@ type PublicColumns = Pick<
   | 'allProjects'
   | 'projectIds'
   | 'metadata'
+  | 'userId'
   | 'createdAt'
   | 'updatedAt'
 >
@@ -47,6 +48,7 @@ export function toWebhookEndpoint(row: PublicColumns): WebhookEndpoint {
     disabled_reason: row.disabledReason as WebhookEndpoint['disabled_reason'],
     project_ids: row.allProjects ? null : row.projectIds,
     metadata: row.metadata as Record<string, string>,
+    created_by: row.userId,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   }

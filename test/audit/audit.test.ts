@@ -6,6 +6,7 @@ import { auditRetentionTasks } from '../../services/audit/audit-log.ts'
 import { createClient } from '../support/http/client.ts'
 import { createApiKey } from '../support/database/db-fixtures.ts'
 import {
+  ageRefreshes,
   createOneTimeToken,
   createPasskey,
   createSignIn,
@@ -98,6 +99,7 @@ t.test('entries of sign-ins name the user, also of refused ones', async (t) => {
   const { body: atProvider } = await signIn({ method: 'oidc', token })
   const refresh = { refresh_token: first.refresh_token }
   t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 200)
+  await ageRefreshes(server, first.id)
   t.equal((await anyone.post('/auth/sessions/refresh', refresh)).status, 401)
   const device = newDevice(server)
   await createPasskey({ server, caller: person, role: 'none' }, device)

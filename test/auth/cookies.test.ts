@@ -1,7 +1,7 @@
 // Sessions of browsers: the cookie, what it may do, and requests that other sites make a browser send.
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
-import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
+import { ageRefreshes, createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -45,8 +45,28 @@ t.test('the cookie does what the session may do, and the tokens do nothing', asy
   t.equal((await post('/projects', { name: 'Mine' })).status, 201)
   t.match(await createClient(server.url, token).get('/key'), refusal('revoked'))
   const anyone = createClient(server.url, null)
-  t.match(await anyone.post('/auth/sessions/refresh', { refresh_token }), refusal('reused'))
-  t.match(await get('/key'), refusal('revoked'), 'its reuse ends the session')
+  const refresh = () => anyone.post('/auth/sessions/refresh', { refresh_token })
+  t.match(await refresh(), refusal('revoked'), 'another page that refreshes gets no tokens')
+  t.equal((await get('/key')).status, 200, 'and does not end the session')
+  await ageRefreshes(server, id)
+  t.match(await refresh(), refusal('reused'))
+  t.match(await get('/key'), refusal('revoked'), 'a later reuse ends the session')
+})
+
+t.test('a move into a cookie whose answer was lost is repeated, on every server', async (t) => {
+  const second = await startServer(t, { databaseUrl: server.databaseUrl })
+  const { id, cookie, refresh_token } = await signIn(await server.person())
+  const move = (url: string) =>
+    createClient(url, null).post('/auth/sessions/cookie', { refresh_token }, { headers: samePage })
+  for (const url of [server.url, second.url]) {
+    const again = await move(url)
+    t.match(again, { status: 200, body: { id, current: true } })
+    t.notOk('in_cookie' in again.body)
+    t.equal(again.headers.get('set-cookie')!.split(';')[0], cookie)
+  }
+  await ageRefreshes(server, id)
+  t.match(await move(second.url), refusal('reused'))
+  t.match(await browser(cookie).get('/key'), refusal('revoked'))
 })
 
 t.test('signing out ends the session on every server, and deletes the cookie', async (t) => {

@@ -3,6 +3,7 @@
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import {
+  ageRefreshes,
   createOneTimeToken,
   createSignIn,
   newEmail,
@@ -67,9 +68,17 @@ t.test('a session makes keys soon after its sign-in only', async (t) => {
   })
 })
 
-t.test('a refresh token works once, and its reuse ends the session', async (t) => {
+const refreshAt = (url: string, token: string, address = '192.0.2.1') =>
+  createClient(url, null).post(
+    '/auth/sessions/refresh',
+    { refresh_token: token },
+    { headers: { 'x-forwarded-for': address } },
+  )
+
+const refresh = (token: string, address?: string) => refreshAt(server.url, token, address)
+
+t.test('an old refresh token ends the session', async (t) => {
   const first = await signIn(await server.person())
-  const refresh = (token: string) => anyone.post('/auth/sessions/refresh', { refresh_token: token })
   const second = await refresh(first.refresh_token)
   t.equal(second.status, 200)
   t.equal(second.body.id, first.id)
@@ -77,22 +86,71 @@ t.test('a refresh token works once, and its reuse ends the session', async (t) =
   t.equal((await first.client.get('/key')).status, 200, 'the first access token stays valid')
   const third = await refresh(second.body.refresh_token)
   t.equal(third.status, 200)
+  await ageRefreshes(server, first.id)
   t.match(await refresh(first.refresh_token), refusal('reused'))
   for (const token of [first.access_token, third.body.access_token])
     t.match(await withToken(token).get('/key'), refusal('revoked'))
   t.match(await refresh(third.body.refresh_token), refusal('revoked'))
 })
 
-t.test('of ten refreshes at once one succeeds, and the session ends', async (t) => {
-  for (let round = 0; round < (isLongForm ? 5 : 2); round++) {
-    const { refresh_token, client } = await signIn(await server.person())
+t.test('a refresh token that is sent again soon has the same successor, on two servers', async (t) => {
+  const second = await startServer(t, {
+    databaseUrl: server.databaseUrl,
+    env: { TRUST_PROXY: '127.0.0.1' },
+  })
+  for (let round = 0; round < (isLongForm ? 20 : 2); round++) {
+    const { id, client, refresh_token: first } = await signIn(await server.person())
     const replies = await Promise.all(
-      Array.from({ length: 10 }, () => anyone.post('/auth/sessions/refresh', { refresh_token })),
+      Array.from({ length: 10 }, (_, i) => refreshAt([server.url, second.url][i % 2], first)),
     )
-    t.equal(replies.filter(({ status }) => status === 200).length, 1)
-    t.equal(replies.filter(({ status }) => status === 401).length, 9)
+    t.same(new Set(replies.map(({ status }) => status)), new Set([200]))
+    const successors = new Set(replies.map(({ body }) => body.refresh_token))
+    t.equal(successors.size, 1)
+    for (const { body } of replies)
+      t.match(await withToken(body.access_token).get('/key'), { status: 200, body: { id } })
+    const [successor] = successors
+    const next = await refreshAt(second.url, successor)
+    t.equal(next.status, 200, 'the successor works')
+    const [again, successorAgain] = [await refresh(first), await refresh(successor)]
+    t.equal(again.body.refresh_token, successor, 'an older token never gets a newer one than its successor')
+    t.equal(successorAgain.body.refresh_token, next.body.refresh_token)
+    await ageRefreshes(server, id)
+    const last = await refresh(next.body.refresh_token)
+    t.equal(last.status, 200, 'the latest token works at any time')
+    t.equal((await refresh(next.body.refresh_token)).body.refresh_token, last.body.refresh_token)
+    t.match(await refreshAt(second.url, successor), refusal('reused'))
     t.match(await client.get('/key'), refusal('revoked'))
   }
+})
+
+t.test('a refresh token that is sent again from another network ends the session', async (t) => {
+  const { refresh_token, client } = await signIn(await server.person())
+  t.equal((await refresh(refresh_token, '2001:db8::1')).status, 200)
+  t.equal((await refresh(refresh_token, '2001:db8::2')).status, 200, 'an address of the same network')
+  t.match(await refresh(refresh_token, '2001:db8:0:1::1'), refusal('reused'))
+  t.match(await client.get('/key'), refusal('revoked'))
+})
+
+t.test('of many refreshes in a row, the last ten have successors', async (t) => {
+  const { id, refresh_token: first } = await signIn(await server.person())
+  const tokens = [first]
+  for (let i = 0; i < 12; i++) tokens.push((await refresh(tokens.at(-1)!)).body.refresh_token)
+  t.equal((await refresh(tokens.at(-10)!)).body.refresh_token, tokens.at(-9))
+  const row = await services.database.prisma.signIn.findUniqueOrThrow({ where: { id } })
+  t.equal(row.refreshedAt.length, 10)
+  t.match(await refresh(first), refusal('reused'))
+})
+
+t.test('a token that is sent again after the session or its user has ended is refused', async (t) => {
+  const [ended, disabled] = [await signIn(await server.person()), await signIn(await server.person())]
+  for (const { refresh_token } of [ended, disabled]) t.equal((await refresh(refresh_token)).status, 200)
+  t.equal((await ended.client.delete('/auth/sessions/current')).status, 204)
+  t.match(await refresh(ended.refresh_token), refusal('revoked'))
+  await services.database.prisma.user.update({
+    where: { id: disabled.user_id },
+    data: { status: 'disabled' },
+  })
+  t.match(await refresh(disabled.refresh_token), refusal('disabled'))
 })
 
 t.test('after a sign-out, another server refuses the token with the next request', async (t) => {

@@ -18,27 +18,23 @@ import { startServer } from '../support/server/server.ts'
 const server = await startServer(t)
 const changes = await recordChanges(t, server)
 const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
-/** Read-only POSTs. They ignore the Idempotency-Key and run again. */
+/** Read-only POSTs. They run again. */
 const readOnlyPosts: OperationId[] = ['searchKnowledgeBase', 'explainAccess']
-/** Takes longer than one transaction, so a repeated request runs again. */
-const repeatedPosts: OperationId[] = ['advanceTestClock']
-/** No digest of a password, and no secret, is stored for a repeated request. */
+/** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [
   'changePassword',
   'requestEmailChange',
-  'confirmEmailChange',
   'startTotp',
   'confirmTotp',
   'startPasskey',
-  'addPasskey',
 ]
-const neverReplayed = [...readOnlyPosts, ...repeatedPosts, ...passwordPosts]
+const neverReplayed = [...readOnlyPosts, ...passwordPosts]
 const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))
 /** One of each kind, for what happens before the handler. */
 const kinds = oneOfEachKind(idempotentPosts, pipelineKind).map(({ id }) => id)
 const withIdempotencyKey = (key: string) => ({ headers: { 'idempotency-key': key } })
 
-t.test('every authenticated POST accepts an Idempotency-Key', async (t) => {
+t.test('the other authenticated POSTs declare the Idempotency-Key', async (t) => {
   t.same(
     posts
       .filter(({ idempotent }) => !idempotent)
@@ -46,8 +42,6 @@ t.test('every authenticated POST accepts an Idempotency-Key', async (t) => {
       .sort(),
     [...neverReplayed].sort(),
   )
-  for (const id of neverReplayed)
-    t.equal((await send(await requestFor(server, id), withIdempotencyKey('two words'))).status, 400, id)
 })
 
 for (const id of readOnlyPosts) {
@@ -69,19 +63,7 @@ for (const id of readOnlyPosts) {
   })
 }
 
-t.test('advanceTestClock moves the clock with each request', async (t) => {
-  const request = await requestFor(server, 'advanceTestClock')
-  const countRecords = () => server.services.database.prisma.idempotencyRecord.count()
-  const before = await countRecords()
-  const first = await send(request, withIdempotencyKey('once'))
-  const again = await send(request, withIdempotencyKey('once'))
-  t.same([first.status, again.status], [200, 200])
-  t.ok(Date.parse(again.body.now) >= Date.parse(first.body.now) + 1000, 'the clock moves by another second')
-  t.equal(again.headers.get('idempotent-replayed'), null)
-  t.equal(await countRecords(), before, 'no idempotency record is stored')
-})
-
-for (const { id, scopes, secretAnswer } of idempotentPosts) {
+for (const { id, scopes, secretAnswer, needsSession } of idempotentPosts) {
   t.test(`${id} repeated answers the same and has no second effect`, async (t) => {
     const request = await requestFor(server, id)
     const first = await send(request, withIdempotencyKey('once'))
@@ -93,7 +75,7 @@ for (const { id, scopes, secretAnswer } of idempotentPosts) {
       scopes: secretAnswer ? [...allScopes] : (scopes as Scope[]),
     })
     const withSpare = await changes()
-    for (const key of [request.caller.key, secret]) {
+    for (const key of needsSession === true ? [request.caller.key] : [request.caller.key, secret]) {
       const again = await send(request, { ...withIdempotencyKey('once'), key })
       t.equal(again.status, first.status, 'another key of the same owner gets the same status')
       t.equal(again.text, first.text, 'the body is byte-identical')

@@ -3,6 +3,8 @@ import t, { type Test } from 'tap'
 import { createMember } from '../support/database/db-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { createPaymentWorker } from '../../services/payments/worker.ts'
+import { idempotencyFingerprint } from '../../app/http/idempotency.ts'
+import { moveTestClock } from '../../services/payments/advance-clock.ts'
 import { moveClock } from '../../services/payments/clock.ts'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
 import { startServer, type Person } from '../support/server/server.ts'
@@ -732,6 +734,40 @@ t.test('the clock moves only forward, and at most two years at once', async (t) 
       JSON.stringify(body),
     )
   t.ok((await clockNow()).getTime() < now.getTime() + 60_000)
+})
+
+t.test('a repeated move of the clock with the same Idempotency-Key moves once', async (t) => {
+  const path = '/payments/test-clock/advance'
+  const body = { by_seconds: 3600 }
+  const send = (key: string, sent: object = body) =>
+    server.admin.client.post(path, sent, { headers: { 'idempotency-key': key } })
+  const offset = async () => (await get('test-clock', server.admin)).offset_seconds
+  const before = await offset()
+  const replies = await Promise.all([1, 2, 3, 4].map(() => send('hour')))
+  t.ok(
+    replies.every(({ status }) => status === 200 || status === 409),
+    replies.map(({ text }) => text).join(),
+  )
+  const again = await send('hour')
+  t.equal(again.headers.get('idempotent-replayed'), 'true')
+  t.equal((await send('hour')).text, again.text)
+  t.equal((await offset()) - before, 3600, 'by one hour')
+  t.equal((await send('hour', { by_seconds: 60 })).status, 422)
+
+  const interrupted = moveTestClock(
+    database,
+    {
+      userId: server.admin.id,
+      idempotency: idempotencyFingerprint({ key: 'crash', method: 'POST', path: `/v1${path}`, body }),
+      target: (now) => new Date(now.getTime() + 3_600_000),
+    },
+    () => Promise.reject(new Error('the process ended')),
+  )
+  await t.rejects(interrupted, { message: 'the process ended' })
+  t.equal((await offset()) - before, 3600)
+  t.equal((await send('crash')).status, 200)
+  await send('crash')
+  t.equal((await offset()) - before, 7200, 'the repeated request continues to the time of the first one')
 })
 
 t.test('a renewal runs a known number of statements', async (t) => {

@@ -1,8 +1,8 @@
 -- Moves a session into a cookie: its tokens are no longer valid. No row if the token is not the latest one,
 -- or if the session or its user has ended.
 -- @optional
-UPDATE sign_ins s SET generation = s.generation + 1, in_cookie = true, updated_at = now(),
-  last_used_at = now(), ip = :ip?, network = :network,
+UPDATE sign_ins s SET generation = s.generation + 1, refreshed_at = {next-refreshed-at},
+  in_cookie = true, updated_at = now(), last_used_at = now(), ip = :ip?, network = :network,
   expires_at = least(now() + interval '1 second' * :idle_seconds,
     s.created_at + interval '1 second' * :max_seconds)
 FROM users u

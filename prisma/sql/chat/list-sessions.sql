@@ -8,6 +8,8 @@ WHERE s.workspace_id = :workspace_id
 s.status = ANY(:status)
 -- @filter title
 lower(s.title) LIKE lower(:title)
+-- @filter created_by
+s.owner_id = :created_by
 -- @sort created_at
 s.id
 -- @sort updated_at

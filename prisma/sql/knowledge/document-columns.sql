@@ -7,5 +7,5 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_at, d.updated_at,
-d.indexed_at
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at

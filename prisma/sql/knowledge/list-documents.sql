@@ -8,6 +8,8 @@ WHERE d.knowledge_base_id = :knowledge_base_id
 d.status = ANY(:status)
 -- @filter pattern searches
 lower(d.name) LIKE lower(:pattern)
+-- @filter created_by
+d.created_by = :created_by
 -- @sort created_at
 d.id
 -- @sort name

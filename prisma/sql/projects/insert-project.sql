@@ -3,8 +3,9 @@
 -- @one
 -- @type your_role 'owner'
 WITH p AS (
-  INSERT INTO projects (id, {project-fields}, owner_id, organization_id, created_at, updated_at)
-  VALUES (:id, {:project-fields}, :owner_id, :organization_id?, :created_at, :created_at)
+  INSERT INTO projects (id, {project-fields}, owner_id, organization_id, created_by, created_at,
+    updated_at)
+  VALUES (:id, {:project-fields}, :owner_id, :organization_id?, :created_by, :created_at, :created_at)
   RETURNING *
 ), m AS (
   INSERT INTO members (id, project_id, user_id, role, own_role, created_at)

@@ -2,4 +2,4 @@
 -- @type metadata Record<string, string>
 f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.created_at, f.updated_at
+f.owner_id AS created_by, f.created_at, f.updated_at

@@ -15,6 +15,8 @@ f.tags @> ARRAY[:tag]::text[]
 f.path COLLATE "C" = :path OR f.path COLLATE "C" LIKE :subfolder_pattern
 -- @filter name_pattern searches
 lower(f.name) LIKE lower(:name_pattern)
+-- @filter created_by
+f.owner_id = :created_by
 -- @sort created_at
 f.id
 -- @sort name

@@ -6,6 +6,8 @@ WHERE l.file_id = :file_id
 -- @common l.created_at l.updated_at l.metadata
 -- @filter status
 {link-status} = ANY(:status)
+-- @filter created_by
+l.created_by = :created_by
 -- @sort created_at
 l.created_at
 -- @sort expires_at

@@ -40,18 +40,20 @@ export async function createDocument(
 ): Promise<AddedDocument> {
   const knowledgeBase = await openKnowledgeBase(tx, request, { lock: 'reference' })
   return fields.text !== undefined
-    ? await addText(tx, services, knowledgeBase, fields)
+    ? await addText(tx, request, services, knowledgeBase, fields)
     : await addStoredFile(tx, request, services, knowledgeBase, fields)
 }
 
 async function addText(
   tx: Transaction,
+  { principal }: KnowledgeBaseRequest,
   services: CreateDocumentServices,
   knowledgeBase: OwnedKnowledgeBase,
   { text, name, content_type: contentType = 'text/markdown', metadata }: TextDocument,
 ): Promise<AddedDocument> {
   requireSize(Buffer.byteLength(text), services)
   return await addDocument(tx, services, knowledgeBase.id, {
+    createdBy: principal.userId,
     name: name ?? nameFromText(text),
     contentType,
     sha256: hash('sha256', text),
@@ -71,6 +73,7 @@ async function addStoredFile(
   requireSize(file.bytes, services)
   requireSupportedType(file.content_type, 'file_id')
   return await addDocument(tx, services, knowledgeBase.id, {
+    createdBy: request.principal.userId,
     name: name ?? file.name,
     contentType: file.content_type,
     sha256: file.sha256,
@@ -136,6 +139,7 @@ export async function createUploadedDocument<Reply>(
     const { id: fileId, content_type: contentType, sha256 } = created
     const { metadata } = form.fields()
     const added = await addDocument(tx, services, id, {
+      createdBy: request.principal.userId,
       name: created.name,
       contentType,
       sha256,

@@ -93,6 +93,7 @@ export async function listDocuments(
 }
 
 export interface NewDocument {
+  createdBy: string
   name: string
   contentType: string
   /** SHA-256 of the file, or of the text as UTF-8, in hexadecimal. */
@@ -121,7 +122,7 @@ export async function addDocument(
   knowledgeBaseId: string,
   fields: NewDocument,
 ): Promise<AddedDocument> {
-  const { name, contentType, sha256, metadata = {}, fileId = null, text = null } = fields
+  const { createdBy, name, contentType, sha256, metadata = {}, fileId = null, text = null } = fields
   // The existing document may be deleted between the two statements.
   for (let attempt = 0; attempt < maxInsertAttempts; attempt++) {
     const id = newId('doc')
@@ -134,6 +135,7 @@ export async function addDocument(
       sha256,
       source: text,
       metadata,
+      created_by: createdBy,
       created_at: timeOf(id),
     })
     if (created !== undefined) {

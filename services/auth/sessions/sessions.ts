@@ -1,4 +1,6 @@
 // Sessions of users who have signed in. A session has short-lived access tokens and one valid refresh token.
+// A refresh token has the id of the session and a number. Its successor is signed, not stored: all servers
+// give the same answer when a token is sent again.
 import * as sql from '../../../generated/sql/auth.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Config } from '../../../infra/config/config.ts'
@@ -84,7 +86,14 @@ export async function createSession(
 }
 
 /**
- * Uses a refresh token. One that was used before ends the session: of its two users, one is not the owner.
+ * Seconds in which a refresh token that is sent again, from the same network, has the same successor: an
+ * answer was lost, or two pages of an application refresh at once.
+ */
+const repeatSeconds = 20
+
+/**
+ * Uses a refresh token. One that was used before `repeatSeconds` ends the session: of its two users, one is
+ * not the owner.
  * @throws 401
  */
 export async function refreshSession(
@@ -93,7 +102,7 @@ export async function refreshSession(
   token: string,
   device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<SessionTokens> {
-  const use = { token, device, use: sql.refreshSession }
+  const use = { token, device, use: sql.refreshSession, inCookie: false }
   const { row, generation } = await useRefreshToken(db, services, use)
   return tokensOf(services, row, generation + 1)
 }
@@ -108,7 +117,8 @@ export async function moveToCookie(
   token: string,
   device: Pick<Device, 'ip' | 'identify'>,
 ): Promise<{ session: Session; cookie: string }> {
-  const { row } = await useRefreshToken(db, services, { token, device, use: sql.moveSessionToCookie })
+  const use = { token, device, use: sql.moveSessionToCookie, inCookie: true }
+  const { row } = await useRefreshToken(db, services, use)
   await services.principals.waitForInvalidation(row.id)
   return { session: row, cookie: newCookieToken(services.cipher, row.id) }
 }
@@ -117,12 +127,14 @@ interface TokenUse {
   token: string
   device: Pick<Device, 'ip' | 'identify'>
   use: typeof sql.refreshSession
+  /** Whether the session is in a cookie afterwards. */
+  inCookie: boolean
 }
 
 async function useRefreshToken(
   db: Db,
   services: SessionServices,
-  { token, device: { ip, identify }, use }: TokenUse,
+  { token, device: { ip, identify }, use, inCookie }: TokenUse,
 ): Promise<{ row: Session; generation: number }> {
   const { config, cipher } = services
   const claims = readRefreshToken(cipher, token)
@@ -132,10 +144,19 @@ async function useRefreshToken(
     idle_seconds: config.sessionIdleDays * day,
     max_seconds: config.sessionMaxDays * day,
   }
-  const row = await use(db, { id, generation, ip, network: networkOf(ip), ...lifetimes })
+  const network = networkOf(ip)
+  const row = await use(db, { id, generation, ip, network, ...lifetimes })
   if (row !== undefined) {
     identify?.(row.user_id, id)
     return { row: { ...row, current: true }, generation }
+  }
+  const repeated = await sql.findRepeatedRefresh(db, { id, generation, network, seconds: repeatSeconds })
+  if (repeated !== undefined) {
+    const { in_cookie: isInCookie, ...session } = repeated
+    identify?.(session.user_id, id)
+    if (isInCookie !== inCookie)
+      throw unauthorized('revoked', 'This refresh token was used for another answer.')
+    return { row: { ...session, current: true }, generation }
   }
   const session = await sql.findSession(db, { id })
   if (session === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')

@@ -432,7 +432,13 @@ export async function createDocument(
     status = 'ready',
     name = 'Theirs.md',
     text = randomText(),
-  }: { status?: 'queued' | 'processing' | 'ready' | 'failed'; name?: string; text?: string } = {},
+    createdBy = null,
+  }: {
+    status?: 'queued' | 'processing' | 'ready' | 'failed'
+    name?: string
+    text?: string
+    createdBy?: string | null
+  } = {},
 ): Promise<string> {
   const id = newId('doc')
   const createdAt = timeOf(id)
@@ -447,6 +453,7 @@ export async function createDocument(
         sha256: hash('sha256', text),
         source: text,
         status,
+        createdById: createdBy,
         createdAt,
         updatedAt: createdAt,
         ...(status === 'failed' && { error: { code: 'damaged', message: 'The document is damaged.' } }),

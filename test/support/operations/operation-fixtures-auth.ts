@@ -38,6 +38,14 @@ export async function createSignIn({ services }: TestServer, userId: string): Pr
   )
 }
 
+/** Moves the refreshes of a session 30 seconds back: its old refresh tokens no longer have a successor. */
+export async function ageRefreshes({ services }: TestServer, id: string): Promise<void> {
+  const { signIn } = services.database.prisma
+  const { refreshedAt } = await signIn.findUniqueOrThrow({ where: { id } })
+  const earlier = refreshedAt.map((time) => new Date(time.getTime() - 30_000))
+  await signIn.update({ where: { id }, data: { refreshedAt: earlier } })
+}
+
 /** A token as if it had been sent by e-mail. */
 export async function createOneTimeToken(
   { services }: TestServer,

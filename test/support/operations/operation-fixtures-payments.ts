@@ -245,6 +245,7 @@ export const paymentsFixtures = {
   getTestClock: { build: () => ({}) },
   advanceTestClock: {
     build: () => ({ body: { by_seconds: 1 } }),
+    differentBody: () => ({ by_seconds: 2 }),
     byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
   },
   receiveStripeEvent: {

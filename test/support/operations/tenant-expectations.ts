@@ -114,6 +114,12 @@ export const exceptions: Exception[] = [
     reason: 'a filter of the keys of an own service account',
   },
   {
+    operations: ['listFiles', 'listFileLinks', 'listSessions', 'listKnowledgeBases', 'listDocuments'],
+    field: 'query created_by',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, by an author who may have left',
+  },
+  {
     operations: ['getProduct', 'getPrice', 'listProducts', 'listPrices', 'listModels'],
     expected: 'allowed',
     reason: 'all users share the catalog and the models',
