@@ -29,10 +29,14 @@ export interface ProjectReport {
 /**
  * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
  * @param out a folder; existing handlers in it are kept.
- * @throws Error before anything is written, if the document cannot be read.
+ * @throws DocumentError before anything is written, if the document cannot be read.
  */
-export async function generateProject(file: string, out: string): Promise<ProjectReport> {
-  const document = withOperationNames(await readOpenapi(resolve(file)))
+export async function generateProject(
+  file: string,
+  out: string,
+  options: { allowRemote?: boolean } = {},
+): Promise<ProjectReport> {
+  const document = withOperationNames(await readOpenapi(resolve(file), options))
   addDiscriminatorValues(document)
   const operations = operationsOf(document)
   const [requests, responses] = [requestView(document), responseView(document)]
@@ -70,7 +74,9 @@ export async function generateProject(file: string, out: string): Promise<Projec
 async function typesOf(document: object): Promise<string> {
   const copy = structuredClone(document)
   dropReferencesInData(copy, '')
-  const text = astToString(await openapiTS(copy as never, { defaultNonNullable: false }))
+  const text = astToString(
+    await openapiTS(copy as never, { defaultNonNullable: false, emptyObjectsUnknown: true }),
+  )
   return text.replace(/^type WithRequired<.*?^};$/ms, withRequired)
 }
 

@@ -3,6 +3,7 @@
 import fc from 'fast-check'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
+import { propertiesOf } from '@platform-api/openapi/views.ts'
 
 type Json = any
 
@@ -13,7 +14,7 @@ export function withExamples(document: Json): Json {
   visitSchemas(copy, ({ allOf = [] }) => allOf.forEach((part: Json) => parts.add(resolve(copy, part))))
   visitSchemas(copy, (schema) => {
     // A part of an `allOf` may require what another part declares.
-    if (!parts.has(schema)) declareRequired(schema)
+    if (!parts.has(schema)) declareRequired(copy, schema)
     if (
       typeof schema.pattern === 'string' &&
       !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(schema, key))
@@ -29,12 +30,13 @@ export function withExamples(document: Json): Json {
 }
 
 /** A schema may require a property that it does not declare. */
-function declareRequired(schema: Json): void {
+function declareRequired(document: Json, schema: Json): void {
   const { required, additionalProperties } = schema
-  if (!Array.isArray(required) || ['allOf', 'anyOf', 'oneOf', '$ref'].some((key) => key in schema)) return
+  if (!Array.isArray(required) || ['anyOf', 'oneOf', '$ref'].some((key) => key in schema)) return
+  const declared = propertiesOf(document, schema)
   const other = typeof additionalProperties === 'object' ? additionalProperties : { type: 'string' }
   for (const name of required)
-    if (schema.properties?.[name] === undefined) (schema.properties ??= {})[name] = other
+    if (declared[name] === undefined) schema.properties = { ...schema.properties, [name]: other }
 }
 
 function matching({ pattern, minLength = 0, maxLength = Infinity }: Json): string {

@@ -4,36 +4,53 @@ import { upgrade } from '@scalar/openapi-upgrader'
 import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
 import { withoutFaults } from './faults.ts'
 import { methods } from './methods.ts'
+import { DocumentResolver } from './resolver.ts'
 import { resolve } from './resolve.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
+/** A document that cannot be read. The message is one line with the file, and with its line and column if known. */
+export class DocumentError extends Error {}
+
 /**
  * A `$ref` in an example is data: it is neither resolved nor fetched.
- * @throws Error if the file cannot be read or is no OpenAPI document: one line with file, line and column.
+ * @param options.allowRemote whether references to URLs are fetched
+ * @throws DocumentError
  */
-export async function readOpenapi(file: string): Promise<Json> {
+export async function readOpenapi(file: string, options: { allowRemote?: boolean } = {}): Promise<Json> {
   const config = await createConfig({ resolve: { doNotResolveExamples: true } })
-  const { bundle: bundled, problems } = await bundle({ ref: file, config }).catch((error: Error) => {
-    throw new Error(unreadable(file, error))
-  })
+  const externalRefResolver = new DocumentResolver(options)
+  const { bundle: bundled, problems } = await bundle({ ref: file, config, externalRefResolver }).catch(
+    (error: Error) => {
+      throw new DocumentError(unreadable(file, error))
+    },
+  )
   const [failed] = problems.filter(({ severity }) => severity === 'error')
   if (failed !== undefined) {
     const [at] = failed.location
     const { start } = getLineColLocation(at)
-    throw new Error(
-      `${relative(process.cwd(), at.source.absoluteRef)}:${start.line}:${start.col} ` +
-        failed.message.split('\n')[0],
-    )
+    throw new DocumentError(`${shown(at.source.absoluteRef)}:${start.line}:${start.col} ${firstLine(failed)}`)
   }
-  return asOpenapi31(bundled.parsed)
+  try {
+    return asOpenapi31(bundled.parsed)
+  } catch (error) {
+    throw new DocumentError(`${shown(file)}: ${firstLine(error as Error)}`)
+  }
 }
 
-/** The first line of the error with the file and the place; of a YAML error the place is in its message. */
+/** `deficient indentation in "pets.yaml" (9:7)` as `pets.yaml:9:7 deficient indentation`. */
 function unreadable(file: string, error: Error): string {
-  const [line] = error.message.split('\n')
-  return line.includes(file) ? line : `${file}: ${line}`
+  const [, says, name, place] = /^(.*) in "(.*)" \((\d+:\d+)\)$/.exec(firstLine(error)) ?? []
+  if (says !== undefined) return `${shown(name)}:${place} ${says}`
+  return `${shown(file)}: ${firstLine(error)}`
+}
+
+const firstLine = ({ message }: { message: string }): string => message.split('\n')[0]
+/** The path from the working folder, if the file is inside it. */
+function shown(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
 }
 
 /** The document in version 3.1. Throws an Error if it is no OpenAPI document. */

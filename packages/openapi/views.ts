@@ -17,21 +17,22 @@ export function responseView(document: Json): Json {
 
 function withoutRequired(document: Json, keyword: 'readOnly' | 'writeOnly'): Json {
   const copy = structuredClone(document)
-  // A schema may require what another part of an `allOf` declares.
-  const propertiesOf = (schema: Json, depth = 0): Json => {
-    const own = resolve(copy, schema)
-    const parts: Json[] = depth > 8 ? [] : (own?.allOf ?? [])
-    return Object.assign({}, ...parts.map((part) => propertiesOf(part, depth + 1)), own?.properties)
-  }
   visitSchemas(copy, (schema) => {
     const holders = [schema, ...(schema.allOf ?? [])]
-    const properties = propertiesOf(schema)
+    const properties = propertiesOf(copy, schema)
     for (const holder of holders) {
       if (!Array.isArray(holder?.required)) continue
       holder.required = holder.required.filter((name: string) => !hasKeyword(copy, properties[name], keyword))
     }
   })
   return copy
+}
+
+/** The properties of the schema and of the parts of its `allOf`: one part may require what another declares. */
+export function propertiesOf(document: Json, schema: Json, depth = 0): Json {
+  const own = resolve(document, schema)
+  const parts: Json[] = depth > 8 ? [] : (own?.allOf ?? [])
+  return Object.assign({}, ...parts.map((part) => propertiesOf(document, part, depth + 1)), own?.properties)
 }
 
 /** Whether the schema, or a part of it, has the keyword. */
