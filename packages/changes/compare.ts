@@ -1,6 +1,8 @@
 // Compares two contracts and classifies each change as breaking, safe or documentation. A request schema may
 // become wider and a response schema narrower; the opposite breaks clients.
+import { isIgnoredParameter } from '@platform-api/openapi/document.ts'
 import { keysOf } from '@platform-api/openapi/json-pointer.ts'
+import { includesType, mediaFor } from '@platform-api/openapi/media-types.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { serverPath } from '@platform-api/openapi/servers.ts'
 import {
@@ -165,6 +167,7 @@ function parametersOf(document: Json, operation: Node): Map<string, Node> {
   for (const owner of [item, operation]) {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
+      if (isIgnoredParameter(node.value)) continue
       const { in: place, name } = node.value
       // Path parameters are identified by their order.
       const id = place === 'path' ? position++ : place === 'header' ? name.toLowerCase() : name
@@ -318,7 +321,7 @@ function compareContents(
 ): void {
   const [were, are] = [mediaTypesOf(before), mediaTypesOf(after)]
   for (const [type, former] of were) {
-    const now = are.get(type)
+    const now = content.direction === 'request' ? acceptedBy(are, type) : (are.get(type) ?? within(are, type))
     if (now === undefined)
       report(
         'breaking',
@@ -337,9 +340,25 @@ function compareContents(
     }
   }
   for (const [type, { pointer }] of are) {
-    if (!were.has(type))
+    if (acceptedBy(were, type) === undefined)
       report('safe', 'media-type-added', `${content.what} can now be ${type}`, { side: 'after', pointer })
   }
+}
+
+/** What is declared for the media type, itself or as a range such as `application/*`. */
+function acceptedBy(types: Map<string, Node>, type: string): Node | undefined {
+  return (
+    types.get(type) ??
+    mediaFor(
+      Array.from(types, ([each, node]) => ({ type: each, node })),
+      type,
+    )?.node
+  )
+}
+
+/** The first media type in the range. */
+function within(types: Map<string, Node>, range: string): Node | undefined {
+  return [...types].find(([type]) => includesType(range, type))?.[1]
 }
 
 /** By media type, without the charset that is the default. */

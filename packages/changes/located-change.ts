@@ -33,10 +33,14 @@ export interface Side {
 export async function changesBetween(
   folder: string,
   [before, after]: [before: string, after: string],
-  { profile = openapi, today = new Date() }: { profile?: ChangesProfile; today?: Date } = {},
+  {
+    profile = openapi,
+    today = new Date(),
+    allowRemote = false,
+  }: { profile?: ChangesProfile; today?: Date; allowRemote?: boolean } = {},
 ): Promise<LocatedChange[]> {
   const open = async (file: string): Promise<Side> => ({
-    document: await readOpenapi(resolve(folder, file)).catch((error: Error) => {
+    document: await readOpenapi(resolve(folder, file), { allowRemote }).catch((error: Error) => {
       throw new UsageError(`Cannot read ${file}: ${error.message}`)
     }),
     locate: createLocator((name) => readIfExists(resolve(folder, name)), file),

@@ -3,10 +3,12 @@
 //   --profile FILE  a module that exports a ChangesProfile; default openapi
 //   --json          prints JSON
 //   --breaking      lists only breaking changes
+//   --allow-remote  opens references to URLs
 // Exit code: 0 without breaking changes, 1 with some, 2 if something cannot be read.
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
+import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { changesBetween } from './located-change.ts'
 import { openapi } from './profile.ts'
 import { report, unannounced } from './report.ts'
@@ -28,15 +30,16 @@ export async function runCommand(
         profile: { type: 'string', default: 'openapi' },
         json: { type: 'boolean', default: false },
         breaking: { type: 'boolean', default: false },
+        ...remoteOption,
       },
       allowPositionals: true,
     })
     const [before, after, ...others] = positionals
     if (after === undefined || others.length > 0) throw new UsageError('Pass two OpenAPI documents.')
     const profile = await loadProfile(values.profile, { openapi })
-    const changes = (await changesBetween(folder, [before, after], { profile })).filter(
-      ({ weight }) => !values.breaking || weight === 'breaking',
-    )
+    const changes = (
+      await changesBetween(folder, [before, after], { profile, allowRemote: values['allow-remote'] })
+    ).filter(({ weight }) => !values.breaking || weight === 'breaking')
     log(
       values.json
         ? JSON.stringify(changes, null, 2)

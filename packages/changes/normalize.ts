@@ -1,6 +1,7 @@
 // Brings a schema into one form, so that equal schemas with different spellings compare as equal: references
 // and inline schemas, `allOf` and its merged parts, the ways to allow null, `const` and an enum of one value,
 // exclusive limits, and keywords that allow everything.
+import { unreadPattern } from '@platform-api/openapi/faults.ts'
 import { child, nodeAt, same, type Node } from './change.ts'
 
 type Json = any
@@ -59,6 +60,11 @@ export function normalized(document: Json, node: Node, direction: Direction): No
   const found = resolved(document, node)
   if (found.value === undefined) return found
   let { value } = found
+  // Compared as it is written, although no tool can validate it.
+  if (value[unreadPattern] !== undefined) {
+    const { [unreadPattern]: pattern, ...rest } = value
+    value = { ...rest, pattern }
+  }
   if (direction === 'response') value = withoutOtherValues(document, value)
   value = withSingleForm(withNullAsType(document, mergedParts(document, value), direction))
   return { value: withoutHidden(document, value, direction), pointer: found.pointer }

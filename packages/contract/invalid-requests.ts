@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import { isDiscriminated } from '@platform-api/openapi/discriminators.ts'
 import { hasEmpty } from './forms.ts'
 import { mutationsOf } from './mutations.ts'
-import { isJson, type Json, type Media, type Operation } from '@platform-api/openapi/document.ts'
+import {
+  isJson,
+  type Json,
+  type Media,
+  type Operation,
+  type Parameter,
+} from '@platform-api/openapi/document.ts'
+import { readParameters, writeParameter } from '@platform-api/openapi/parameters.ts'
 import { canEncode, requestParts, pathParameters, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'
 import { isUnreachable, type Run, maySucceed } from './run-context.ts'
@@ -32,40 +39,55 @@ async function sendInvalidRequests(run: Run, operation: Operation): Promise<void
 }
 
 async function sendBrokenParameters(run: Run, operation: Operation, parts: RequestParts): Promise<void> {
-  for (const { name, in: where, schema, required } of operation.parameters) {
-    const group = where === 'header' ? 'headers' : where
+  for (const parameter of operation.parameters) {
+    const { name, in: where, schema, required } = parameter
+    const group = where === 'header' ? 'headers' : where === 'cookie' ? 'cookies' : where
     const validate = run.validation.parameter(schema)
     const value = sample(run, valuesOf(run.document, schema, run.pool) ?? fc.constant('x'))
     const sent = new Set<string>()
     for (const { keyword, value: broken } of mutationsOf(run.document, schema, value)) {
-      const text = typeof broken === 'object' ? JSON.stringify(broken) : String(broken)
+      // Of another type than the parameter it is text.
+      const given =
+        typeof broken === 'object' && parameter.kind === 'primitive' ? JSON.stringify(broken) : broken
+      const text = writeParameter(parameter, given)
+      const read = readBack(parameter, text)
       // An empty or blank value in a path or header makes another request.
       if (
-        validate(text).length === 0 ||
+        (read !== undefined && validate(read).length === 0) ||
+        (read === undefined && where !== 'path') ||
         sent.has(text) ||
         (where !== 'query' && text.trim() === '') ||
-        (where !== 'query' && !/^[\x21-\x7e ]+$/.test(text)) ||
-        encodeURIComponent(text).length > 5000
+        (where !== 'query' && !/^[\x21-\x7e ]+$/.test(typeof given === 'string' ? given : text)) ||
+        text.length > 5000
       )
         continue
       sent.add(text)
       await expectRejection(
         run,
         operation,
-        { ...parts, [group]: { ...parts[group], [name]: text } },
+        { ...parts, [group]: { ...parts[group], [name]: where === 'header' ? text : given } },
         name,
         keyword,
         where,
       )
     }
     if (required && where !== 'path') {
-      const rest = Object.fromEntries(
-        // An object is sent as `name[key]`.
-        Object.entries(parts[group]).filter(([each]) => each !== name && !each.startsWith(`${name}[`)),
-      )
+      const { [name]: _left, ...rest } = parts[group] ?? {}
       await expectRejection(run, operation, { ...parts, [group]: rest }, name, 'required', where)
     }
   }
+}
+
+/** The value that a server reads from the text of a parameter; undefined if it finds none. */
+function readBack(parameter: Parameter, text: string): Json {
+  const { in: where, name } = parameter
+  const header = name.toLowerCase()
+  const read = readParameters([parameter], {
+    path: where === 'path' ? { [name]: text } : {},
+    query: where === 'query' ? text : '',
+    headers: where === 'header' ? { [header]: text } : where === 'cookie' ? { cookie: text } : {},
+  })
+  return read[where][where === 'header' ? header : name]
 }
 
 async function sendBrokenBody(run: Run, operation: Operation, parts: RequestParts): Promise<void> {

@@ -223,7 +223,7 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
       name in properties
         ? (item: Json) => [item[name]]
         : `${name}s` in properties
-          ? (item: Json) => item[`${name}s`]
+          ? (item: Json) => [item[`${name}s`] ?? []].flat()
           : null
     const allowed: Json[] | undefined = schema.enum ?? schemaOf(run.document, schema.items)?.enum
     const exact =

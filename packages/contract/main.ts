@@ -11,8 +11,10 @@ import { reportAsJUnit } from './junit.ts'
 import { reportAsText } from './text.ts'
 import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
+import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { operationsOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
+import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
 import { serverPath } from '@platform-api/openapi/servers.ts'
 import { openapi } from './profile.ts'
@@ -35,6 +37,7 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --time S           starts no new check after this many seconds; default 1800
   --junit FILE       writes a JUnit report
   --html FILE        writes an HTML report with every operation and status
+  --allow-remote     opens references of FILE to URLs
   --help
 
 Exit code 0: the server conforms to the contract. 1: it does not. 2: the run could not start or failed, or it
@@ -63,6 +66,7 @@ function parseOptions(args: string[]) {
       junit: { type: 'string' },
       html: { type: 'string' },
       help: { type: 'boolean', default: false },
+      ...remoteOption,
     },
   }).values
 }
@@ -70,9 +74,9 @@ function parseOptions(args: string[]) {
 type Options = ReturnType<typeof parseOptions>
 
 /** Throws UsageError if the document cannot be read. */
-async function readDocument({ spec, url }: Options): Promise<Json> {
+async function readDocument({ spec, url, 'allow-remote': allowRemote }: Options): Promise<Json> {
   try {
-    if (spec !== undefined) return await readOpenapi(resolve(spec))
+    if (spec !== undefined) return await readOpenapi(resolve(spec), { allowRemote })
     const response = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(30_000) })
     if (response.status !== 200)
       throw new UsageError(
@@ -137,6 +141,7 @@ export async function runCommand(
     throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
   const url = options.url.replace(/\/+$/, '')
   const document = profile.prepare(await readDocument({ ...options, url }))
+  for (const notice of noticesOf(document)) errors.write(`${notice}\n`)
   const operations = operationsOf(document)
   if (key === null && operations.some(({ scopes }) => scopes !== null))
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')

@@ -91,7 +91,17 @@ function objectMutations(schema: Json, value: Json, name: string): Mutation[] {
             value: { ['k'.repeat(schema.propertyNames.maxLength + 1)]: 'x' },
           },
         ]
-  return [...missing, ...unknown, ...many, ...names]
+  const few =
+    schema.minProperties > 0
+      ? [
+          {
+            field: name,
+            keyword: 'minProperties',
+            value: Object.fromEntries(Object.entries(value).slice(0, schema.minProperties - 1)),
+          },
+        ]
+      : []
+  return [...missing, ...unknown, ...many, ...few, ...names]
 }
 
 function valueMutations(schema: Json, value: Json): Array<{ keyword: string; value: Json }> {
@@ -118,7 +128,7 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
     add(
       'maxLength',
       typeof value === 'string' && value !== '' && schema.pattern !== undefined
-        ? value + [...value].at(-1)!.repeat(schema.maxLength + 1 - [...value].length)
+        ? value + [...value].at(-1)!.repeat(Math.max(1, schema.maxLength + 1 - [...value].length))
         : 'x'.repeat(schema.maxLength + 1),
     )
   if (schema.minLength !== undefined && schema.minLength > 0)

@@ -173,6 +173,7 @@ export const openapi: ContractProfile = {
 function isImplied({ scopes, responses, otherResponses }: Operation, status: number): boolean {
   if (scopes !== null && (status === 401 || status === 403)) return true
   if (status < 400 || status >= 500 || otherResponses.has('4XX')) return false
-  if ([400, 404, 415, 422].includes(status)) return ![400, 404, 422].some((each) => responses.has(each))
+  if ([400, 415, 422].includes(status)) return true
+  if (status === 404) return ![400, 404, 422].some((each) => responses.has(each))
   return [...responses.keys()].every((each) => each < 400)
 }

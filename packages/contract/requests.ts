@@ -1,6 +1,5 @@
 // Generates valid requests: values for the parameters and the body, and resources for the path.
 import fc from 'fast-check'
-import { flattened } from '@platform-api/openapi/query-objects.ts'
 import {
   idIn,
   isJson,
@@ -11,8 +10,10 @@ import {
   schemaOf,
   type Json,
   type Operation,
+  type Parameter,
 } from '@platform-api/openapi/document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
+import { writeParameter } from '@platform-api/openapi/parameters.ts'
 import { idKey } from '@platform-api/openapi/resource-ids.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
@@ -26,7 +27,7 @@ export function requestParts(
   { minimal = false, type }: { minimal?: boolean; type?: string } = {},
 ): fc.Arbitrary<Omit<RequestParts, 'path'>> {
   const { document, pool } = run
-  const values = (where: 'query' | 'header'): fc.Arbitrary<Record<string, string>> => {
+  const values = (where: 'query' | 'header' | 'cookie'): fc.Arbitrary<Record<string, Json>> => {
     const own = operation.parameters.filter(
       (each) =>
         each.in === where &&
@@ -62,43 +63,54 @@ export function requestParts(
         noNullPrototype: true,
       })
       .map((record) => {
-        const sent = Object.entries(record).map(([name, value]) => ({
-          isOptional: !always.includes(name),
-          fields: sentAs(name, value),
-        }))
+        const sent = own.flatMap((parameter) => {
+          const value = record[parameter.name]
+          return value === undefined || value === null
+            ? []
+            : [{ isOptional: !always.includes(parameter.name), parameter, value }]
+        })
         return shortened(sent, run.options.profile.requests.maxParameters)
       })
   }
   return fc
     .record(
-      { query: values('query'), headers: values('header'), body: bodies(run, operation, minimal, type) },
+      {
+        query: values('query'),
+        cookies: values('cookie'),
+        headers: values('header').map((fields) => headerTexts(operation, fields)),
+        body: bodies(run, operation, minimal, type),
+      },
       { noNullPrototype: true },
     )
-    .map(({ query, headers, body }) => ({ query, headers, ...body }))
+    .map(({ query, cookies, headers, body }) => ({ query, cookies, headers, ...body }))
 }
 
-/** An array is sent with its first value only, an object with one parameter for each key, and null not. */
-function sentAs(name: string, value: Json): Array<[string, string]> {
-  if (value === null) return []
-  return Array.isArray(value) ? flattened({ [name]: value.slice(0, 1) }) : flattened({ [name]: value })
+function headerTexts({ parameters }: Operation, fields: Record<string, Json>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      writeParameter(
+        parameters.find((each) => each.in === 'header' && each.name === name)!,
+        value,
+      ),
+    ]),
+  )
 }
 
 /** Long values are cut, and optional parameters left out, where they do not fit in `maxLength` characters. */
 function shortened(
-  parameters: Array<{ isOptional: boolean; fields: Array<[string, string]> }>,
+  parameters: Array<{ isOptional: boolean; parameter: Parameter; value: Json }>,
   maxLength: number,
-): Record<string, string> {
-  const sent: Record<string, string> = {}
+): Record<string, Json> {
+  const sent: Record<string, Json> = {}
   let length = 0
-  for (const { isOptional, fields } of parameters) {
-    const cut = fields.map(([name, text]): [string, string] => [
-      name,
-      encodeURIComponent(text).length <= maxLength / 6 ? text : [...text].slice(0, 80).join(''),
-    ])
-    const added = encodeURIComponent(cut.flat().join('')).length
+  for (const { isOptional, parameter, value } of parameters) {
+    const isLong = typeof value === 'string' && encodeURIComponent(value).length > maxLength / 6
+    const cut = isLong ? [...value].slice(0, 80).join('') : value
+    const added = encodeURIComponent(writeParameter(parameter, cut)).length
     if (isOptional && length + added > maxLength) continue
     length += added
-    for (const [name, text] of cut) sent[name] = text
+    sent[parameter.name] = cut
   }
   return sent
 }
@@ -206,7 +218,7 @@ export async function pathParameters(
   run: Run,
   operation: Operation,
   { fresh = false, making = [] }: { fresh?: boolean; making?: string[] } = {},
-): Promise<Record<string, string> | null> {
+): Promise<Record<string, Json> | null> {
   const names = pathNames(operation.path)
   if (names.length === 0) return {}
   const kinds = idKinds(operation)
@@ -247,16 +259,19 @@ export async function pathParameters(
 }
 
 /** A value for a path parameter that is no id: an example of the contract, or a generated value. */
-function plainParameter(run: Run, operation: Operation, name: string): string {
+function plainParameter(run: Run, operation: Operation, name: string): Json {
   const parameter = operation.parameters.find((each) => each.in === 'path' && each.name === name)
   const { schema = {}, examples = [] } = parameter ?? {}
   const [example] = [...examples, schema.example, ...(schema.examples ?? [])].filter(
     (value) => value !== undefined,
   )
-  if (example !== undefined) return String(example)
+  if (example !== undefined) return typeof example === 'object' ? example : String(example)
   const { [idKey]: _kind, ...plain } = schema
   const values = valuesOf(run.document, plain, run.pool)
-  const value = values === null ? '' : String(sample(run, values))
+  const found = values === null ? '' : sample(run, values)
+  if (typeof found === 'object' && parameter !== undefined && writeParameter(parameter, found) !== '')
+    return found
+  const value = String(found)
   return /^[\w .~-]+$/.test(value) && !/^\.+$/.test(value) ? value : 'none'
 }
 

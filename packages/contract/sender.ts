@@ -6,13 +6,17 @@ import {
   type Credential,
   type Json,
   type Operation,
+  type Parameter,
 } from '@platform-api/openapi/document.ts'
+import { writeParameter, type ParameterStyle } from '@platform-api/openapi/parameters.ts'
 import { encodeBody } from './forms.ts'
 
 /** A request without its operation and key. */
 export interface RequestParts {
-  path: Record<string, string>
-  query: Record<string, string>
+  /** Values by parameter, written in the parameter's style. */
+  path: Record<string, Json>
+  query: Record<string, Json>
+  cookies?: Record<string, Json>
   headers: Record<string, string>
   body?: Json
   /** The media type of `body`. */
@@ -101,18 +105,30 @@ export function createSender(
 }
 
 export function requestTarget(
-  { path, credentials }: Operation,
-  parts: RequestParts,
+  { path, parameters, credentials }: Operation,
+  parts: Pick<RequestParts, 'path' | 'query'>,
   key: string | null = null,
 ): string {
-  const filled = path.replace(/\{([^}]+)\}/g, (_, name) => encodeURIComponent(parts.path[name] ?? ''))
+  const declared = (where: Parameter['in'], name: string): Parameter | undefined =>
+    parameters.find((each) => each.in === where && each.name === name)
+  const written = (where: 'path' | 'query', name: string, value: Json): string => {
+    const parameter = declared(where, name) ?? plainParameter(where, name)
+    return writeParameter(parameter, value)
+  }
+  const filled = path.replace(/\{([^}]+)\}/g, (_, name) => written('path', name, parts.path[name] ?? ''))
   const keys = key === null ? [] : credentials.filter((each) => each.in === 'query')
-  const query = new URLSearchParams([
-    ...Object.entries(parts.query),
-    ...keys.map(({ name }): [string, string] => [name, key!]),
-  ]).toString()
+  const query = [
+    ...Object.entries(parts.query).map(([name, value]) => written('query', name, value)),
+    ...keys.map(({ name }) => writeParameter(plainParameter('query', name), key)),
+  ].filter((text) => text !== '')
   // Some documents have paths with a query: `/items?beta=true`.
-  return query === '' ? filled : `${filled}${filled.includes('?') ? '&' : '?'}${query}`
+  return query.length === 0 ? filled : `${filled}${filled.includes('?') ? '&' : '?'}${query.join('&')}`
+}
+
+/** A parameter that the document does not declare. */
+function plainParameter(where: 'path' | 'query', name: string): ParameterStyle {
+  const style = where === 'path' ? 'simple' : 'form'
+  return { in: where, name, style, explode: true, kind: 'primitive' }
 }
 
 /** The header field with which the credential sends the key. */
@@ -142,6 +158,10 @@ function encodeRequest(
     headers['content-type'] = body.contentType
     bytes = body.bytes
   }
+  const cookies = operation.parameters
+    .filter(({ in: where, name }) => where === 'cookie' && parts.cookies?.[name] !== undefined)
+    .map((each) => writeParameter(each, parts.cookies![each.name]))
+  if (cookies.length > 0) headers.Cookie = [headers.Cookie ?? [], cookies].flat().join('; ')
   return { headers: { ...headers, ...parts.headers }, bytes }
 }
 

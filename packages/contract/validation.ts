@@ -2,8 +2,9 @@
 // one is a leak.
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { resolve } from '@platform-api/openapi/resolve.ts'
-import { forText } from '@platform-api/openapi/text-values.ts'
+import { visitSchema } from '@platform-api/openapi/schema-places.ts'
+import { forText, schemaForText } from '@platform-api/openapi/text-values.ts'
+import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import type { Json } from '@platform-api/openapi/document.ts'
 
 export interface Validation {
@@ -11,14 +12,14 @@ export interface Validation {
   asked(pointer: string, value: Json): ErrorObject[]
   /** The errors of a response value. */
   answered(pointer: string, value: Json): ErrorObject[]
-  /** Validates the text of a parameter, converted to the schema's type. */
-  parameter(schema: Json): (value: string) => ErrorObject[]
+  /** Validates the texts of a parameter, converted to the schema's types. */
+  parameter(schema: Json): (value: Json) => ErrorObject[]
 }
 
 /** @param closed whether an answer may have only the properties that it declares. */
 export function createValidation(document: Json, { closed }: { closed: boolean }): Validation {
-  const open = validatorsOf(withoutRequired(document, 'readOnly'))
-  const answers = withoutRequired(document, 'writeOnly')
+  const open = validatorsOf(requestView(document))
+  const answers = responseView(document)
   const answered = validatorsOf(closed ? withoutAdditionalProperties(answers) : answers)
   const ajv = ajvOf(true)
   ajv.addSchema(forText({ components: document.components }), 'contract')
@@ -27,7 +28,7 @@ export function createValidation(document: Json, { closed }: { closed: boolean }
     asked: (pointer, value) => problemsOf(open(pointer), value),
     answered: (pointer, value) => problemsOf(answered(pointer), value),
     parameter(schema) {
-      if (!parameters.has(schema)) parameters.set(schema, ajv.compile(forText(rebased(schema))))
+      if (!parameters.has(schema)) parameters.set(schema, ajv.compile(schemaForText(rebased(schema))))
       return (value) => problemsOf(parameters.get(schema)!, value)
     },
   }
@@ -63,33 +64,12 @@ function problemsOf(validate: ValidateFunction, value: Json): ErrorObject[] {
 }
 
 /** A copy whose references lead to the document that Ajv has under the name `contract`. */
-export function rebased(node: Json): Json {
-  if (Array.isArray(node)) return node.map(rebased)
-  if (typeof node !== 'object' || node === null) return node
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [
-      key,
-      key === '$ref' && typeof value === 'string' ? `contract${value}` : rebased(value),
-    ]),
-  )
-}
-
-/**
- * A copy that does not require what the direction does not have: a request no `readOnly` properties, a
- * response no `writeOnly` ones.
- */
-export function withoutRequired(document: Json, keyword: 'readOnly' | 'writeOnly'): Json {
-  const copyOf = (node: Json): Json => {
-    if (Array.isArray(node)) return node.map(copyOf)
-    if (typeof node !== 'object' || node === null) return node
-    const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, copyOf(value)]))
-    if (Array.isArray(node.required) && typeof node.properties === 'object')
-      copy.required = node.required.filter(
-        (name: string) => resolve(document, node.properties[name])?.[keyword] !== true,
-      )
-    return copy
-  }
-  return copyOf(document)
+export function rebased(schema: Json): Json {
+  const copy = structuredClone(schema)
+  visitSchema(copy, (each) => {
+    if (typeof each.$ref === 'string') each.$ref = `contract${each.$ref}`
+  })
+  return copy
 }
 
 const combining = ['allOf', 'anyOf', 'oneOf']

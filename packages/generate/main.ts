@@ -1,29 +1,32 @@
 // `npm run toolkit -- generate FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for
 // each operation. Handlers that exist are kept.
+//   --allow-remote  opens references to URLs
+// Exit code: 2 if the document cannot be read.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { generateProject } from './project.ts'
 
 answerHelp(import.meta)
 
 try {
-  const { file, out } = readArguments()
-  const { operations, wrote, notes } = await generateProject(file, resolve(out))
+  const { file, out, allowRemote } = readArguments()
+  const { operations, wrote, notes } = await generateProject(file, resolve(out), { allowRemote })
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   for (const line of [...notes, `${operations} operations in ${file}: ${result}`]) console.log(line)
 } catch (error) {
   console.error(messageOf(error))
-  process.exit(1)
+  process.exit(2)
 }
 
-function readArguments(): { file: string; out: string } {
+function readArguments(): { file: string; out: string; allowRemote: boolean } {
   const { values, positionals } = parseArgs({
-    options: { out: { type: 'string' } },
+    options: { out: { type: 'string' }, ...remoteOption },
     allowPositionals: true,
   })
   const [file] = positionals
   if (values.out === undefined || positionals.length !== 1)
     throw new Error('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
-  return { file, out: values.out }
+  return { file, out: values.out, allowRemote: values['allow-remote'] }
 }

@@ -1,5 +1,5 @@
 // Names for operations, and for the modules and objects of their handlers.
-import type { Operation } from '@platform-api/openapi/document.ts'
+import { isHidden, type Operation } from '@platform-api/openapi/document.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 
 type Json = any
@@ -7,16 +7,18 @@ type Json = any
 /** A copy in which every operation has an operationId of its own: `getPetsPetId` where it has none. */
 export function withOperationNames(document: Json): Json {
   const copy = structuredClone(document)
-  const taken = new Set<string>()
+  // As a key of an object literal it would be no property.
+  const taken = new Set<string>(['__proto__'])
   const all = Object.entries<Json>(copy.paths).flatMap(([path, item]) =>
     methods
-      .filter((method) => item?.[method] !== undefined)
+      .filter((method) => item?.[method] !== undefined && !isHidden(document, path, method))
       .map((method) => ({ path, method, node: item[method] })),
   )
   // Declared names first, so that they are kept.
   for (const { node } of all) {
     if (node.operationId === undefined) continue
-    node.operationId = free(String(node.operationId), taken)
+    // openapi-typescript writes another character for `#`.
+    node.operationId = free(String(node.operationId).replaceAll('#', '_'), taken)
   }
   for (const { path, method, node } of all) node.operationId ??= free(camelCase(`${method} ${path}`), taken)
   return copy
@@ -67,10 +69,10 @@ export function modulesOf(operations: Operation[]): Module[] {
   })
 }
 
-/** Words that cannot name a constant in routes.ts. */
+/** Words that cannot name a constant of a module, and the names that routes.ts and the handlers have themselves. */
 const reserved = (
-  'arguments await break case catch class const continue debugger default delete do else enum eval export ' +
-  'extends false finally for function handlers if implements import in instanceof interface let new null ' +
-  'package private protected public return skeleton static super switch this throw true try typeof var ' +
-  'void while with yield'
+  'arguments async await break case catch class const continue debugger default delete do else enum eval ' +
+  'export extends false finally for function if implements import in instanceof interface let new null of ' +
+  'package private protected public return static super switch this throw true try typeof undefined var void ' +
+  'while with yield NaN Infinity globalThis handlers Handlers AllHandlers OperationId notImplemented route skeleton'
 ).split(' ')

@@ -5,8 +5,12 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
+import { fileURLToPath } from 'node:url'
+import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
+import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { withOperationNames } from './names.ts'
 import { emitRoutes, emitTable } from './table.ts'
 import { addStubs } from './handlers.ts'
@@ -18,19 +22,25 @@ export interface ProjectReport {
   operations: number
   /** The files that were written, relative to the folder. */
   wrote: string[]
-  /** Handlers without an operation. */
+  /** What is left out, and handlers without an operation. */
   notes: string[]
 }
 
 /**
  * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
  * @param out a folder; existing handlers in it are kept.
- * @throws Error before anything is written, if the document cannot be read.
+ * @throws DocumentError before anything is written, if the document cannot be read.
  */
-export async function generateProject(file: string, out: string): Promise<ProjectReport> {
-  const document = withOperationNames(await readOpenapi(resolve(file)))
+export async function generateProject(
+  file: string,
+  out: string,
+  options: { allowRemote?: boolean } = {},
+): Promise<ProjectReport> {
+  const document = withOperationNames(await readOpenapi(resolve(file), options))
+  addDiscriminatorValues(document)
   const operations = operationsOf(document)
-  const types = astToString(await openapiTS(structuredClone(document)))
+  const [requests, responses] = [requestView(document), responseView(document)]
+  const types = await typesOf(responses)
   const note = banner(basename(file))
   const wrote: string[] = []
   const write = async (name: string, text: string): Promise<void> => {
@@ -42,16 +52,66 @@ export async function generateProject(file: string, out: string): Promise<Projec
   }
   await write('generated/openapi.json', `${compactJson(document, { maxLength: 110 })}\n`)
   await write('generated/types.ts', note + types)
+  // One file of types, unless requests have other required properties than answers.
+  const hasOneView = JSON.stringify(requests) === JSON.stringify(responses)
+  const asked = hasOneView ? "export type { operations } from './types.ts'\n" : await typesOf(requests)
+  await write('generated/request-types.ts', note + asked)
   await write('generated/operations.ts', note + emitTable(document, operations))
   await write('generated/routes.ts', note + emitRoutes(operations))
   for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
+  for (const name of sharedModules)
+    await write(`generated/openapi/${name}`, note + readFileSync(join(openapiFolder, name), 'utf8'))
   for (const [name, text] of template('written-once'))
     if (!existsSync(join(out, name))) await write(name, text)
   if (!existsSync(join(out, 'package.json'))) await write('package.json', packageFile(out))
-  const { files, notes } = addStubs(out, operations)
+  const { files, notes: unused } = addStubs(out, operations)
+  const notes = [...noticesOf(document), ...unused]
   for (const [name, text] of files) await write(name, text)
   return { operations: operations.length, wrote, notes }
 }
+
+/** A property with a default is optional: the server does not fill it in. */
+async function typesOf(document: object): Promise<string> {
+  const copy = structuredClone(document)
+  dropReferencesInData(copy, '')
+  const text = astToString(
+    await openapiTS(copy as never, { defaultNonNullable: false, emptyObjectsUnknown: true }),
+  )
+  return text.replace(/^type WithRequired<.*?^};$/ms, withRequired)
+}
+
+/** The helper of openapi-typescript, also for properties that the type lacks or has in some alternatives only. */
+const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends unknown
+    ? T & { [P in Extract<keyof T, K>]-?: T[P] }
+    : never;`
+
+const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
+const nameMaps = new Set(['properties', 'patternProperties', '$defs', 'schemas', 'headers', 'responses'])
+
+/** openapi-typescript would resolve a `$ref` in an example, which is data. Changes the node. */
+function dropReferencesInData(node: any, parent: string): void {
+  if (typeof node !== 'object' || node === null) return
+  for (const [key, value] of Object.entries<any>(node)) {
+    const isMap = key === 'examples' && !Array.isArray(value)
+    if (!nameMaps.has(parent) && dataKeys.has(key) && !isMap && /"\$ref"/.test(JSON.stringify(value)))
+      delete node[key]
+    else dropReferencesInData(value, key)
+  }
+}
+
+/** The modules of the package openapi that a generated server has a copy of. They import only each other. */
+const sharedModules = [
+  'json-pointer.ts',
+  'media-types.ts',
+  'parameters.ts',
+  'path-template.ts',
+  'resolve.ts',
+  'schema-places.ts',
+  'subschemas.ts',
+  'text-values.ts',
+  'views.ts',
+]
+const openapiFolder = dirname(fileURLToPath(import.meta.resolve('@platform-api/openapi/read.ts')))
 
 /** The files of a folder of template/, by name. */
 function template(folder: string): Array<[name: string, text: string]> {

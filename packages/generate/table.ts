@@ -1,8 +1,7 @@
 // Writes the table of operations and the routes of a server for any document.
-import { escaped, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
-import { pathNames, type Operation } from '@platform-api/openapi/document.ts'
-import { methods } from '@platform-api/openapi/methods.ts'
-import { resolve } from '@platform-api/openapi/resolve.ts'
+import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { pathNames, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
+import { concreteType, essenceOf } from '@platform-api/openapi/media-types.ts'
 import { formOf } from './forms.ts'
 import { modulesOf } from './names.ts'
 
@@ -22,7 +21,9 @@ export function emitTable(document: Json, operations: Operation[]): string {
     const names = (body?.media ?? []).flatMap((media) => formOf(document, media)?.files ?? [])
     return names.length === 0 ? [] : [`  ${text(id)}: ${names.map(text).join(' | ')}`]
   })
-  return `/** The operations of each tag; a tag is a module of handlers/. */
+  return `import type { ParameterStyle } from './openapi/parameters.ts'
+
+/** The operations of each tag; a tag is a module of handlers/. */
 export interface OperationsByTag {
 ${byTag.join('\n')}
 }
@@ -41,14 +42,10 @@ export interface Credential {
   scheme: 'bearer' | 'basic' | 'plain'
 }
 
-export interface ParameterInfo {
-  in: 'path' | 'query' | 'header'
-  name: string
+export interface ParameterInfo extends ParameterStyle {
   required: boolean
   /** Where openapi.json has the schema; null if there is none. */
   pointer: string | null
-  /** How a query parameter is sent that is no plain value. */
-  style?: 'commas' | 'object'
 }
 
 /** The fields of a multipart form that are JSON, files and lists. */
@@ -70,7 +67,9 @@ export interface OperationInfo {
   method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'OPTIONS'
   /** In the notation of the router. The parameters are \`p0\`, \`p1\` and so on. */
   url: string
-  /** The names of \`p0\`, \`p1\` and so on. */
+  /** The path as in the document. */
+  template: string
+  /** The names of its parameters, in order. */
   pathNames: string[]
   /** Values that the query must have: a document may have paths such as \`/items?beta=true\`. */
   fixedQuery?: Array<[name: string, value: string]>
@@ -95,8 +94,8 @@ ${rows.join('\n')}
 }
 
 function row(document: Json, operation: Operation): object {
-  const { id, method, path, body, security, credentials, scopes, optionalKey, item } = operation
-  const [pathPart, queryPart] = path.split('#')[0].split('?')
+  const { id, method, path, parameters, body, security, credentials, scopes, optionalKey, item } = operation
+  const [pathPart, queryPart] = path.split('?')
   const all = [...operation.responses, ...operation.otherResponses]
   return {
     id,
@@ -104,14 +103,15 @@ function row(document: Json, operation: Operation): object {
     url: routerUrl(pathPart),
     pathNames: pathNames(pathPart),
     fixedQuery: queryPart === undefined ? undefined : [...new URLSearchParams(queryPart)],
-    parameters: parameterRows(document, operation),
+    template: pathPart,
+    parameters: parameters.map(parameterRow),
     body:
       body === null
         ? null
         : {
             required: body.required,
             media: body.media.map((media) => ({
-              type: media.type.split(';')[0].trim().toLowerCase(),
+              type: essenceOf(media.type),
               pointer: hasSchema(document, media.pointer) ? media.pointer : null,
               form: formOf(document, media) ?? undefined,
             })),
@@ -119,7 +119,10 @@ function row(document: Json, operation: Operation): object {
     types: Object.fromEntries(
       all
         .filter(([, { media }]) => media.length > 0)
-        .map(([status, { media }]) => [status === 'DEFAULT' ? 'default' : String(status), media[0].type]),
+        .map(([status, { media }]) => [
+          status === 'DEFAULT' ? 'default' : String(status),
+          concreteType(media[0].type, isBytes(media[0].schema)),
+        ]),
     ),
     security,
     credentials,
@@ -129,50 +132,15 @@ function row(document: Json, operation: Operation): object {
   }
 }
 
-/** The parameters of the path and of the operation, which replace those of the path. */
-function parameterRows(document: Json, { item, node }: Operation): object[] {
-  const [path] = Object.entries<Json>(document.paths).find(([, each]) => each === item)!
-  const method = methods.find((each) => item[each] === node)!
-  const at = `#/paths/${segment(path)}`
-  const found = new Map<string, object>()
-  for (const [list, pointer] of [
-    [item.parameters, at],
-    [node.parameters, `${at}/${method}`],
-  ] as const)
-    for (const [i, given] of ((list ?? []) as Json[]).entries()) {
-      const parameter = resolve(document, given)
-      const { name, in: where, required = false, schema } = parameter
-      if (where === 'cookie') continue
-      const place = given.$ref === undefined ? `${pointer}/parameters/${i}` : lastReference(document, given)
-      found.set(`${where} ${name}`, {
-        in: where,
-        name,
-        required,
-        pointer: schema === undefined ? null : `${place}/schema`,
-        style: styleOf(document, parameter),
-      })
-    }
-  return [...found.values()]
-}
-
-function styleOf(document: Json, { in: where, schema, style, explode }: Json): string | undefined {
-  const types = [resolve(document, schema)?.type].flat()
-  if (where === 'path' || where === 'header') return types.includes('array') ? 'commas' : undefined
-  if (style === 'deepObject' || types.includes('object')) return 'object'
-  return types.includes('array') && explode === false ? 'commas' : undefined
-}
-
-/** The last reference on the way to the node, encoded as a URI fragment. */
-function lastReference(document: Json, node: Json): string {
-  let ref: string = node.$ref
-  for (let at = resolveOnce(document, ref); at?.$ref !== undefined; at = resolveOnce(document, ref))
-    ref = at.$ref
-  return ref
+/** Only what differs from the usual is written. */
+function parameterRow({ schema: _schema, examples: _examples, ...row }: Parameter): object {
+  return row
 }
 
 const resolveOnce = (document: Json, ref: string): Json => valueAt(document, keysOfFragment(ref))
 
-const segment = (name: string): string => encodeURIComponent(escaped(name))
+const isBytes = ({ format, contentMediaType, ...rest }: Json): boolean =>
+  format === 'binary' || contentMediaType !== undefined || Object.keys(rest).length === 0
 
 function hasSchema(document: Json, pointer: string): boolean {
   return resolveOnce(document, pointer) !== undefined
@@ -193,7 +161,7 @@ function routerUrl(path: string): string {
 /** The source of routes.ts: all handlers in one object, and a minimal document for fastify-openapi-glue. */
 export function emitRoutes(operations: Operation[]): string {
   const modules = modulesOf(operations)
-  const paths = Map.groupBy(operations, ({ path }) => path.split(/[?#]/)[0])
+  const paths = Map.groupBy(operations, ({ path }) => path.split('?')[0])
   const rows = [...paths].map(([path, own]) => {
     // Operations with the same method and path differ in their query: the server chooses.
     const entries = [...Map.groupBy(own, ({ method }) => method)].map(

@@ -2,6 +2,8 @@
 // are what a reader or a generated client would miss.
 import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
+import { unicodePattern } from '@platform-api/openapi/faults.ts'
+import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
 
 export interface LintProblem {
   severity: 'error' | 'warning'
@@ -10,6 +12,24 @@ export interface LintProblem {
   column: number
   message: string
   rule: string
+}
+
+/** What OpenAPI allows, but no tool can carry out. */
+const readable = {
+  id: 'readable',
+  rules: {
+    oas3: {
+      pattern: () => ({
+        Schema({ pattern }: { pattern?: unknown }, { report, location }: any) {
+          if (typeof pattern === 'string' && unicodePattern(pattern) === null)
+            report({
+              message: 'The pattern is no regular expression of ECMA-262: it is not validated.',
+              location: location.child('pattern'),
+            })
+        },
+      }),
+    },
+  },
 }
 
 const rules = {
@@ -23,6 +43,7 @@ const rules = {
   'no-duplicated-tag-names': 'error',
   'no-identical-paths': 'error',
   'no-schema-type-mismatch': 'error',
+  'readable/pattern': 'warn',
   'security-defined': 'warn',
   'no-ambiguous-paths': 'warn',
   'no-enum-type-mismatch': 'warn',
@@ -45,9 +66,18 @@ const rules = {
  * @returns the problems of the document and of the files that it refers to, errors first.
  * @throws Error if the file cannot be read as YAML or JSON.
  */
-export async function lintOpenapi(file: string): Promise<LintProblem[]> {
-  const config = await createConfig({ rules } as Parameters<typeof createConfig>[0])
-  const problems = (await lint({ ref: resolve(file), config })).map((problem): LintProblem => {
+export async function lintOpenapi(
+  file: string,
+  options: { allowRemote?: boolean } = {},
+): Promise<LintProblem[]> {
+  const config = await createConfig({
+    rules,
+    plugins: [readable],
+    resolve: { doNotResolveExamples: true },
+  } as Parameters<typeof createConfig>[0])
+  const externalRefResolver = new DocumentResolver(options)
+  const found = await lint({ ref: resolve(file), config, externalRefResolver })
+  const problems = found.map((problem): LintProblem => {
     const at = problem.location[0]
     const { start } = getLineColLocation(at) as { start: { line?: number; col?: number } }
     return {
@@ -69,7 +99,7 @@ export interface LintProfile {
    * @param file the path of the document.
    * @returns the problems, errors first.
    */
-  lint(file: string): Promise<LintProblem[]>
+  lint(file: string, options?: { allowRemote?: boolean }): Promise<LintProblem[]>
 }
 
 /** The rules of OpenAPI, for any document. */

@@ -2,9 +2,11 @@
 //   --profile FILE  a module that exports a LintProfile; default openapi
 //   --all           prints all places of warnings, instead of three for each rule
 //   --json          prints JSON
+//   --allow-remote  opens references to URLs
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { loadProfile } from '@platform-api/openapi/profile.ts'
+import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { lintReport, openapi } from './lint.ts'
 
 answerHelp(import.meta)
@@ -15,13 +17,14 @@ try {
       profile: { type: 'string', default: 'openapi' },
       all: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      ...remoteOption,
     },
     allowPositionals: true,
   })
   const [file] = positionals
   if (file === undefined || positionals.length > 1) throw new Error('Pass one OpenAPI document.')
   const profile = await loadProfile(values.profile, { openapi })
-  const problems = await profile.lint(file)
+  const problems = await profile.lint(file, { allowRemote: values['allow-remote'] })
   console.log(
     values.json ? JSON.stringify(problems, null, 2) : lintReport(problems, values.all ? Infinity : 3),
   )

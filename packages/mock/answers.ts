@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { sample } from 'openapi-sampler'
 import { responseFor, isJson, type Media, type Operation } from '@platform-api/openapi/document.ts'
+import { concreteType } from '@platform-api/openapi/media-types.ts'
 import type { Validation } from '@platform-api/contract/validation.ts'
 import { valuesOf } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -84,7 +85,11 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   const node = valueAt(document, keysOfFragment(media.pointer.replace(/\/schema$/, '')))
   if (node?.['x-stream-events'] !== undefined)
     return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }
-  const contentType = media.type.includes('*') ? 'application/octet-stream' : media.type
+  const isBytes =
+    media.schema.format === 'binary' ||
+    media.schema.contentMediaType !== undefined ||
+    Object.keys(media.schema).length === 0
+  const contentType = concreteType(media.type, isBytes)
   if (media.schema.format === 'binary' || !(isJson(contentType) || contentType.startsWith('text/')))
     return { status, contentType, headers, body: Buffer.from('bytes\n') }
   const value = bodyOf(source, operation, { media, node, name: example, status })

@@ -5,12 +5,14 @@
 //   --key KEY       the only key that is accepted; default: any
 //   --seed N        of the generated ids and values; default 1
 //   --profile FILE  a module that exports a MockProfile; default openapi
+//   --allow-remote  opens references to URLs
 // `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { loadProfile } from '@platform-api/openapi/profile.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { openapi } from './profile.ts'
 import { serveMock, serveOptions } from './serve.ts'
 
@@ -18,14 +20,15 @@ answerHelp(import.meta)
 
 try {
   const { values, positionals } = parseArgs({
-    options: { ...serveOptions, profile: { type: 'string', default: 'openapi' } },
+    options: { ...serveOptions, ...remoteOption, profile: { type: 'string', default: 'openapi' } },
     allowPositionals: true,
   })
   const [file] = positionals
   if (file === undefined || positionals.length > 1) throw new Error('Pass one OpenAPI document.')
   const profile = await loadProfile(values.profile, { openapi })
-  await serveMock(() => readOpenapi(resolve(file)), profile, values)
+  const options = { allowRemote: values['allow-remote'] }
+  await serveMock(() => readOpenapi(resolve(file), options), profile, values)
 } catch (error) {
   console.error(messageOf(error))
-  process.exit(1)
+  process.exit(2)
 }

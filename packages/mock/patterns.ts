@@ -1,28 +1,42 @@
 // Prepares a document for openapi-sampler: an example for every pattern without one, the same in each run,
 // and null as the last alternative, because the first one is sampled.
 import fc from 'fast-check'
+import { resolve } from '@platform-api/openapi/resolve.ts'
+import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
+import { propertiesOf } from '@platform-api/openapi/views.ts'
 
 type Json = any
 
 /** A copy of the document. */
 export function withExamples(document: Json): Json {
-  return walk(structuredClone(document))
+  const copy = structuredClone(document)
+  const parts = new Set<Json>()
+  visitSchemas(copy, ({ allOf = [] }) => allOf.forEach((part: Json) => parts.add(resolve(copy, part))))
+  visitSchemas(copy, (schema) => {
+    // A part of an `allOf` may require what another part declares.
+    if (!parts.has(schema)) declareRequired(copy, schema)
+    if (
+      typeof schema.pattern === 'string' &&
+      !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(schema, key))
+    )
+      schema.examples = [matching(schema)]
+    for (const key of ['oneOf', 'anyOf'])
+      if (Array.isArray(schema[key]))
+        schema[key].sort((a: Json, b: Json) => Number(a?.type === 'null') - Number(b?.type === 'null'))
+    if (Array.isArray(schema.type))
+      schema.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
+  })
+  return copy
 }
 
-function walk(node: Json): Json {
-  if (typeof node !== 'object' || node === null) return node
-  if (
-    typeof node.pattern === 'string' &&
-    !['example', 'examples', 'enum', 'const', 'default'].some((key) => Object.hasOwn(node, key))
-  )
-    node.examples = [matching(node)]
-  for (const key of ['oneOf', 'anyOf'])
-    if (Array.isArray(node[key]))
-      node[key].sort((a: Json, b: Json) => Number(a?.type === 'null') - Number(b?.type === 'null'))
-  if (Array.isArray(node.type))
-    node.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
-  for (const value of Object.values(node)) walk(value)
-  return node
+/** A schema may require a property that it does not declare. */
+function declareRequired(document: Json, schema: Json): void {
+  const { required, additionalProperties } = schema
+  if (!Array.isArray(required) || ['anyOf', 'oneOf', '$ref'].some((key) => key in schema)) return
+  const declared = propertiesOf(document, schema)
+  const other = typeof additionalProperties === 'object' ? additionalProperties : { type: 'string' }
+  for (const name of required)
+    if (declared[name] === undefined) schema.properties = { ...schema.properties, [name]: other }
 }
 
 function matching({ pattern, minLength = 0, maxLength = Infinity }: Json): string {

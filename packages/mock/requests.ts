@@ -1,19 +1,24 @@
 // Validates requests to the mock server as the real server does.
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { collectObjects } from '@platform-api/openapi/query-objects.ts'
+import { mediaFor as mediaOf } from '@platform-api/openapi/media-types.ts'
 import { isJson, type Media, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
-import { rebased, withoutRequired } from '@platform-api/contract/validation.ts'
+import { rebased } from '@platform-api/contract/validation.ts'
 import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
-import { forText } from '@platform-api/openapi/text-values.ts'
+import type { ParameterStyle } from '@platform-api/openapi/parameters.ts'
+import { forText, schemaForText } from '@platform-api/openapi/text-values.ts'
+import { requestView } from '@platform-api/openapi/views.ts'
 import type { Problem } from './errors.ts'
 import type { MockProfile } from './profile.ts'
 
 type Json = any
 
 export interface RequestValues {
-  path: Record<string, string>
+  path: Record<string, unknown>
   query: Record<string, unknown>
   header: Record<string, unknown>
+  cookie: Record<string, unknown>
+  /** The parameters with content that is not JSON. */
+  notJson: ParameterStyle[]
   body: unknown
   /** The media type of the body, without parameters; empty if there is none. */
   type: string
@@ -21,7 +26,7 @@ export interface RequestValues {
 
 /** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
 export function createRequestCheck(document: Json, { formats, check: addProblems }: MockProfile) {
-  const asked = withChosenAlternatives(withoutRequired(document, 'readOnly'))
+  const asked = withChosenAlternatives(requestView(document))
   const ajvs = { text: createAjv('array', forText(asked)), json: createAjv(false, asked) }
   const compiled = new Map<string, ValidateFunction>()
 
@@ -57,16 +62,32 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
     values: RequestValues,
   ): { isPossiblePath: boolean; problems: Problem[] } {
     const of = (where: Parameter['in']): Parameter[] => parameters.filter((each) => each.in === where)
-    const query = of('query')
-    const objects = query.filter(({ schema }) => schema.type === 'object').map(({ name }) => name)
-    collectObjects(values.query, objects)
     const inPath = check(`${id} path`, 'text', () => objectOf(of('path'), true), values.path, 'query')
-    const media = body?.media.find(({ type }) => type === values.type)
+    const media = body === null ? undefined : mediaOf(body.media, values.type)
     const lists = isJson(values.type) ? [] : listsIn(values.body)
-    const problems = [
-      ...check(`${id} query`, 'text', () => objectOf(query, false), values.query, 'query'),
+    const problems: Problem[] = [
+      ...values.notJson.map((each) => ({
+        field: each.name,
+        constraint: 'json',
+        message: `${each.name} is not valid JSON`,
+        location: each.in === 'query' ? ('query' as const) : ('header' as const),
+      })),
+      ...parameters
+        .map((each) => ({ each, value: values[each.in][nameIn(each)] }))
+        .filter(({ each, value }) => each.isJson === true && value !== undefined)
+        .flatMap(({ each: { in: where, name, schema }, value }) =>
+          check(
+            `${id} ${where} ${name}`,
+            'json',
+            () => ({ type: 'object', properties: { [name]: rebased(schema) } }),
+            { [name]: value },
+            where === 'query' ? 'query' : 'header',
+          ),
+        ),
+      ...check(`${id} query`, 'text', () => objectOf(of('query'), false), values.query, 'query'),
       ...check(`${id} header`, 'text', () => objectOf(of('header'), true), values.header, 'header'),
-      ...(body?.required === true && values.body === undefined && values.type === ''
+      ...check(`${id} cookie`, 'text', () => objectOf(of('cookie'), true), values.cookie, 'header'),
+      ...(body?.required === true && values.body === undefined && (values.type === '' || isJson(values.type))
         ? [
             {
               field: 'body',
@@ -78,8 +99,8 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
         : []),
       ...(media !== undefined && values.body !== undefined
         ? check(
-            `${id} body ${media.type}`,
-            isJson(media.type) ? 'json' : 'text',
+            `${id} body ${media.type} ${isJson(values.type)}`,
+            isJson(values.type) ? 'json' : 'text',
             () => ({ $ref: `contract${media.pointer}` }),
             values.body,
             'body',
@@ -113,15 +134,23 @@ function withChosenAlternatives(node: Json): Json {
 
 /** The media type of the body that the request has; undefined if the operation does not take it. */
 export function mediaFor({ body }: Operation, type: string): Media | undefined {
-  return body?.media.find((each) => each.type === type || each.type === '*/*')
+  return body === null ? undefined : mediaOf(body.media, type)
 }
 
+const nameIn = ({ in: where, name }: Parameter): string => (where === 'header' ? name.toLowerCase() : name)
+
 function objectOf(parameters: Parameter[], open: boolean): Json {
-  const name = (p: Parameter): string => (p.in === 'header' ? p.name.toLowerCase() : p.name)
   return {
     type: 'object',
     additionalProperties: open,
-    properties: Object.fromEntries(parameters.map((p) => [name(p), forText(rebased(p.schema))])),
-    required: parameters.filter((p) => p.required).map(name),
+    properties: Object.fromEntries(parameters.map((p) => [nameIn(p), schemaOfParameter(p)])),
+    required: parameters.filter((p) => p.required).map(nameIn),
   }
+}
+
+function schemaOfParameter({ schema, allowEmptyValue, isJson }: Parameter): Json {
+  // Values of JSON have types of their own.
+  if (isJson === true) return {}
+  const own = schemaForText(rebased(schema))
+  return allowEmptyValue === true ? { anyOf: [{ const: '' }, own] } : own
 }

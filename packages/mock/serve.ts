@@ -1,4 +1,5 @@
 // Serves a mock for a command, until a signal ends the process.
+import { noticesOf } from '@platform-api/openapi/faults.ts'
 import type { MockProfile } from './profile.ts'
 import { createMock } from './server.ts'
 
@@ -30,6 +31,7 @@ export async function serveMock(
   if (!/^\d+$/.test(values.port) || port > 65535)
     throw new Error(`--port must be a whole number from 0 to 65535, not ${values.port || 'empty'}.`)
   const document = (await read()) as { paths: object }
+  for (const notice of noticesOf(document)) console.error(notice)
   const real = values.real?.replace(/\/$/, '')
   const app = await createMock({
     document,

@@ -13,6 +13,7 @@ import {
   type Operation,
 } from '@platform-api/openapi/document.ts'
 import { createValidation } from '@platform-api/contract/validation.ts'
+import { readParameters } from '@platform-api/openapi/parameters.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
@@ -137,9 +138,6 @@ export async function createMock({
         ])
       }
     }
-    const path = Object.fromEntries(
-      names.map((name, i) => [name, decodeURIComponent(pattern.exec(url)![i + 1])]),
-    )
     const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
     const keys = [
       ...operation.security
@@ -148,13 +146,24 @@ export async function createMock({
         .map(({ name }) => name),
       ...fixed.map(([name]) => name),
     ]
-    const query = Object.fromEntries(
-      Object.entries(request.query as object).filter(([name]) => !keys.includes(name)),
+    const [, queryText = ''] = /^[^?]*\?(.*)$/s.exec(request.url) ?? []
+    const isKey = (pair: string): boolean => keys.some((name) => pair === name || pair.startsWith(`${name}=`))
+    const raw = Object.fromEntries(names.map((name, i) => [name, pattern.exec(url)![i + 1]]))
+    const read = readParameters(operation.parameters, {
+      path: raw,
+      query: queryText
+        .split('&')
+        .filter((pair) => !isKey(decoded(pair)))
+        .join('&'),
+      headers: request.headers,
+    })
+    const path = Object.fromEntries(
+      names.map((name) => [name, String(read.path[name] ?? decoded(raw[name]))]),
     )
+    const query = read.query
     const given = {
-      path: { ...path },
-      query,
-      header: { ...request.headers },
+      ...read,
+      header: { ...request.headers, ...read.header },
       type,
       body: await bodyOf(operation, type, request),
     }
@@ -284,6 +293,14 @@ async function operationsAt(real: string): Promise<Set<string>> {
       .map((operation) => operation?.operationId)
       .filter((id) => id !== undefined),
   )
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 const methodOf = ({ method }: FastifyRequest): string => (method === 'HEAD' ? 'GET' : method)

@@ -1,17 +1,21 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped } from './json-pointer.ts'
+import { isJson } from './media-types.ts'
 import { methods } from './methods.ts'
+import type { ParameterStyle } from './parameters.ts'
 import { resolve } from './resolve.ts'
 import { serverPath } from './servers.ts'
 import { idKey, listIn, ownIdKey } from './resource-ids.ts'
 
 export type Json = any
 
-export interface Parameter {
-  name: string
-  in: 'path' | 'query' | 'header'
+export { isJson }
+
+export interface Parameter extends ParameterStyle {
   required: boolean
   schema: Json
+  /** The JSON pointer of the schema in the document; null if there is none. */
+  pointer: string | null
   /** The examples of the parameter itself, not those of its schema. */
   examples: Json[]
 }
@@ -76,7 +80,7 @@ export interface Credential {
 export function operationsOf(document: Json): Operation[] {
   const operations = Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     methods
-      .filter((method) => item[method] !== undefined)
+      .filter((method) => item[method] !== undefined && !isHidden(document, path, method))
       .map((method) => operationOf(document, path, item, method)),
   )
   const uses = new Map<string, number>()
@@ -84,6 +88,12 @@ export function operationsOf(document: Json): Operation[] {
     uses.set(name, (uses.get(name) ?? 0) + 1)
   for (const operation of operations) operation.credentials = mostUsed(operation.security, uses)
   return operations
+}
+
+/** Whether another operation has the same path: no request has what follows a `#`. */
+export function isHidden({ paths }: Json, path: string, method: string): boolean {
+  const [own] = path.split('#')
+  return own !== path && paths[own]?.[method] !== undefined
 }
 
 const nameOf = (credentials: Credential[]): string => JSON.stringify(credentials)
@@ -100,21 +110,18 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   const node = item[method]
   const security: Json[] = node.security ?? document.security ?? []
   const base = serverPath(node.servers ?? item.servers ?? document.servers)
-  const own = (node.parameters ?? []).map((parameter: Json) => resolve(document, parameter))
-  const shared = (item.parameters ?? [])
-    .map((parameter: Json) => resolve(document, parameter))
-    .filter(
-      (parameter: Json) =>
-        !own.some((other: Json) => other.name === parameter.name && other.in === parameter.in),
-    )
   const at = `#/paths/${segment(path)}/${method}`
+  const own = parametersOf(document, node.parameters, at)
+  const shared = parametersOf(document, item.parameters, `#/paths/${segment(path)}`).filter(
+    (parameter) => !own.some((other) => other.name === parameter.name && other.in === parameter.in),
+  )
   // The body of a GET has no meaning in HTTP, and clients such as browsers cannot send one.
   const body =
     node.requestBody === undefined || method === 'get'
       ? null
       : located(document, node.requestBody, `${at}/requestBody`)
   const needed = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
-  const responses = Object.keys(node.responses).map((status) => {
+  const responses = Object.keys(node.responses ?? {}).map((status) => {
     const response = located(document, node.responses[status], `${at}/responses/${status}`)
     const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
       const found = located(document, header, `${response.pointer}/headers/${segment(name)}`)
@@ -126,22 +133,11 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   return {
     id: node.operationId ?? `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
-    path: `${base}${path}`,
+    path: `${base}${path.split('#')[0]}`,
     item,
     node,
     tag: node.tags?.[0] ?? '',
-    parameters: [...shared, ...own].map(
-      ({ name, in: where, required = false, schema, example, examples }) => ({
-        name,
-        in: where,
-        required,
-        schema: schemaOf(document, schema),
-        examples: [
-          ...(example === undefined ? [] : [example]),
-          ...Object.values<Json>(examples ?? {}).map((each) => resolve(document, each).value),
-        ],
-      }),
-    ),
+    parameters: [...shared, ...own],
     body:
       body === null
         ? null
@@ -168,6 +164,94 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
       : null,
     optionalKey: !needed && security.some((scheme) => Object.keys(scheme).length > 0),
   }
+}
+
+/** Header fields that are described elsewhere, so that a parameter of this name is ignored (OpenAPI 3.1, 4.8.12). */
+const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
+
+/** Whether OpenAPI ignores the parameter. */
+export function isIgnoredParameter({ in: where, name }: { in: string; name: string }): boolean {
+  return where === 'header' && ignoredHeaders.has(name.toLowerCase())
+}
+
+function parametersOf(document: Json, list: Json[] = [], at: string): Parameter[] {
+  return list
+    .map((given, i) => located(document, given, `${at}/parameters/${i}`))
+    .filter(({ node }) => !isIgnoredParameter(node))
+    .map(({ node, pointer }) => {
+      const { name, in: where, required = false, example, examples } = node
+      // A parameter has a schema, or content of one media type.
+      const [[type, media] = ['', {}]] = Object.entries<Json>(node.content ?? {})
+      const within = node.schema === undefined ? `${pointer}/content/${segment(type)}` : pointer
+      const schema = schemaOf(document, node.schema ?? media.schema)
+      return {
+        ...styleOfParameter(document, node, schema, type),
+        name,
+        in: where,
+        required,
+        schema,
+        pointer: (node.schema ?? media.schema) === undefined ? null : `${within}/schema`,
+        examples: [
+          ...(example === undefined ? [] : [example]),
+          ...Object.values<Json>(examples ?? {}).map((each) => resolve(document, each).value),
+        ],
+      }
+    })
+}
+
+function styleOfParameter(
+  document: Json,
+  { in: where, style, explode, allowReserved, allowEmptyValue }: Json,
+  schema: Json,
+  content: string,
+): Omit<ParameterStyle, 'name' | 'in'> {
+  const own = style ?? (where === 'query' || where === 'cookie' ? 'form' : 'simple')
+  const shapes = content === '' ? alternativesIn(document, schema) : []
+  const types = new Set(
+    shapes.flatMap(({ type, items, properties }) => type ?? (items ? 'array' : properties ? 'object' : [])),
+  )
+  const kind = types.has('array') ? 'array' : types.has('object') ? 'object' : 'primitive'
+  const objects = shapes.filter(
+    ({ properties, type }) => properties !== undefined || [type].flat().includes('object'),
+  )
+  const values =
+    kind === 'array'
+      ? shapes.map(({ items }) => items ?? {})
+      : objects.flatMap(({ properties = {}, additionalProperties }) => [
+          ...Object.values<Json>(properties),
+          ...(typeof additionalProperties === 'object' ? [additionalProperties] : []),
+        ])
+  const isText = values.some((value) =>
+    alternativesIn(document, value).some(
+      (each) => each.enum === undefined && each.const === undefined && mayBeText(each.type),
+    ),
+  )
+  return {
+    style: own,
+    explode: explode ?? (own === 'form' || own === 'cookie' || own === 'deepObject'),
+    kind,
+    ...(kind !== 'primitive' && isText && { isText }),
+    ...(kind === 'array' &&
+      [...types].some((type) => !['array', 'object', 'null'].includes(type)) && { orPrimitive: true }),
+    ...(kind === 'object' && {
+      names: [...new Set(objects.flatMap(({ properties = {} }) => Object.keys(properties)))],
+      isOpen: objects.some(({ additionalProperties = true, properties }) =>
+        additionalProperties === true ? properties === undefined : additionalProperties !== false,
+      ),
+    }),
+    ...(content !== '' && isJson(content) && { isJson: true }),
+    ...(allowReserved === true && { allowReserved }),
+    ...(allowEmptyValue === true && { allowEmptyValue }),
+  }
+}
+
+const mayBeText = (type: Json): boolean => type === undefined || [type].flat().includes('string')
+
+/** The schema and its parts and alternatives, references resolved. */
+function alternativesIn(document: Json, node: Json, depth = 0): Json[] {
+  const schema = schemaOf(document, node === true || node === false ? {} : node)
+  const inner = depth > 4 ? [] : [...(schema.allOf ?? []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])]
+  return [schema, ...inner.flatMap((each: Json) => alternativesIn(document, each, depth + 1))]
 }
 
 /** The schema with its `$ref` resolved; keywords beside the `$ref` are merged in. */
@@ -212,11 +296,6 @@ export function styleOf({ style, explode, allowReserved }: Encoding = {}): {
 
 /** The separators of the values of a list in one field, by style. */
 export const separators: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
-
-/** Whether the media type is JSON: `application/json`, `application/problem+json`. */
-export function isJson(type: string): boolean {
-  return /^application\/([\w.-]+\+)?json\b/i.test(type)
-}
 
 /** The declared response for the status, also by its range (`4XX`) or as the default. */
 export function responseFor({ responses, otherResponses }: Operation, status: number): Response | undefined {

@@ -1,40 +1,107 @@
 // Published documents have faults that say nothing about the API but stop validators. They are read as their
-// authors mean them.
+// authors mean them. What cannot be read stays in the document, and is reported.
+import { isHidden } from './document.ts'
+import { methods } from './methods.ts'
+import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
+/** The keyword for a pattern that is no regular expression of ECMA-262. No tool validates it. */
+export const unreadPattern = 'x-unread-pattern'
+
 /**
- * Leaves out empty enums and patterns that are no regular expressions, and reads the boolean limits of
- * version 3.0. Changes `node`.
+ * Leaves out empty enums, reads the boolean limits of version 3.0, and rewrites patterns for the flag `u`. A
+ * pattern that is no regular expression moves to `x-unread-pattern`. Changes the document.
  */
-export function withoutFaults(node: Json): Json {
-  if (typeof node !== 'object' || node === null) return node
-  if (Array.isArray(node.enum) && node.enum.length === 0) delete node.enum
-  if (typeof node.pattern === 'string') {
-    const pattern = unicodePattern(node.pattern)
-    if (pattern === null) delete node.pattern
-    else node.pattern = pattern
-  }
-  for (const [exclusive, limit] of [
-    ['exclusiveMinimum', 'minimum'],
-    ['exclusiveMaximum', 'maximum'],
-  ])
-    if (typeof node[exclusive] === 'boolean') {
-      if (node[exclusive] && node[limit] !== undefined) {
-        node[exclusive] = node[limit]
-        delete node[limit]
-      } else delete node[exclusive]
+export function withoutFaults(document: Json): Json {
+  visitSchemas(document, (schema) => {
+    if (Array.isArray(schema.enum) && schema.enum.length === 0) delete schema.enum
+    if (typeof schema.pattern === 'string') readPattern(schema)
+    for (const key of Object.keys(schema.patternProperties ?? {})) {
+      const pattern = unicodePattern(key)
+      if (pattern === null || pattern === key) continue
+      schema.patternProperties[pattern] = schema.patternProperties[key]
+      delete schema.patternProperties[key]
     }
-  for (const value of Object.values(node)) withoutFaults(value)
-  return node
+    for (const [exclusive, limit] of [
+      ['exclusiveMinimum', 'minimum'],
+      ['exclusiveMaximum', 'maximum'],
+    ])
+      if (typeof schema[exclusive] === 'boolean') {
+        if (schema[exclusive] && schema[limit] !== undefined) {
+          schema[exclusive] = schema[limit]
+          delete schema[limit]
+        } else delete schema[exclusive]
+      }
+  })
+  return document
+}
+
+/** What no tool carries out, a sentence for each. */
+export function noticesOf(document: Json): string[] {
+  const notices = new Set<string>()
+  visitSchemas(document, (schema) => {
+    if (typeof schema[unreadPattern] === 'string')
+      notices.add(
+        `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
+      )
+  })
+  for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
+    const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
+      (key) =>
+        ['trace', 'query'].includes(key) ||
+        (key === 'head' && item.get === undefined) ||
+        Object.hasOwn(item.additionalOperations ?? {}, key),
+    )
+    for (const method of unserved)
+      notices.add(`${method.toUpperCase()} ${path} is left out: no tool has the method.`)
+    for (const method of methods)
+      if (item[method] !== undefined && isHidden(document, path, method))
+        notices.add(`${method.toUpperCase()} ${path} is left out: no request has what follows the #.`)
+  }
+  return [...notices]
+}
+
+function readPattern(schema: Json): void {
+  const pattern = unicodePattern(schema.pattern)
+  if (pattern === null) {
+    schema[unreadPattern] = schema.pattern
+    delete schema.pattern
+  } else schema.pattern = pattern
 }
 
 /** The pattern as JSON Schema reads it, with Unicode; null if it is no regular expression. */
-function unicodePattern(pattern: string): string | null {
-  // `/^a$/` and `\_` mean `^a$` and `_` to tools without Unicode.
+export function unicodePattern(pattern: string): string | null {
+  // No text matches `/^a$/`: its author wrote a literal of JavaScript, and means `^a$`.
   const [, inside = pattern] = /^\/(\^.*\$)\/$/.exec(pattern) ?? []
-  const plain = inside.replace(/\\([^\w^$\\.*+?()[\]{}|/-]|_)/g, '$1')
-  return [pattern, plain, plain.replace(/(\\w|\\d|\\s)-/g, '$1\\-')].find(isPattern) ?? null
+  return [inside, rewritten(inside)].find(isPattern) ?? null
+}
+
+const token = /\\[^]|\{\d+(?:,\d*)?\}|[^]/g
+
+/**
+ * The same pattern for the flag `u`, which allows no identity escapes such as `\-`, no single braces and
+ * brackets, and no class such as `\w` as the end of a range (ECMA-262, annex B.1.2).
+ */
+function rewritten(pattern: string): string {
+  let inClass = false
+  const tokens = pattern.match(token) ?? []
+  return tokens
+    .map((part, i) => {
+      if (part.startsWith('\\') && part.length === 2) {
+        const [, char] = part
+        if (char === '-') return inClass ? part : char
+        return /[\^$\\.*+?()[\]{}|/a-zA-Z0-9]/.test(char) ? part : char
+      }
+      if (inClass) {
+        if (part === ']') inClass = false
+        const isEnd = [tokens[i - 1], tokens[i + 1]].some((near) => /^\\[wWdDsS]$/.test(near ?? ''))
+        return part === '-' && isEnd ? '\\-' : part
+      }
+      if (part === '[') inClass = true
+      return ['{', '}', ']'].includes(part) ? `\\${part}` : part
+    })
+    .join('')
 }
 
 function isPattern(pattern: string): boolean {

@@ -18,12 +18,12 @@ export function escaped(key: string): string {
   return key.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
-/** The keys as error messages name a field: `items[0].price_id`. */
+/** The keys as error messages name a field: `items[0].price_id`, and `[0].price_id` in a list. */
 export function fieldName(keys: readonly string[]): string {
-  return keys.reduce(
-    (text, key) => (text === '' ? key : /^\d+$/.test(key) ? `${text}[${key}]` : `${text}.${key}`),
-    '',
-  )
+  return keys.reduce((text, key) => {
+    if (/^\d+$/.test(key)) return `${text}[${key}]`
+    return text === '' ? key : `${text}.${key}`
+  }, '')
 }
 
 /** The value at the keys, or undefined. */

@@ -1,16 +1,56 @@
 // Reads any OpenAPI document, in one file or several, as one document of version 3.1. Nothing is linted.
+import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
-import { bundle, createConfig } from '@redocly/openapi-core'
+import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
 import { withoutFaults } from './faults.ts'
+import { methods } from './methods.ts'
+import { DocumentResolver } from './resolver.ts'
+import { resolve } from './resolve.ts'
+import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
-/** Throws an Error if the file cannot be read or is no OpenAPI document. */
-export async function readOpenapi(file: string): Promise<Json> {
-  const { bundle: bundled, problems } = await bundle({ ref: file, config: await createConfig({}) })
+/** A document that cannot be read. The message is one line with the file, and with its line and column if known. */
+export class DocumentError extends Error {}
+
+/**
+ * A `$ref` in an example is data: it is neither resolved nor fetched.
+ * @param options.allowRemote whether references to URLs are fetched
+ * @throws DocumentError
+ */
+export async function readOpenapi(file: string, options: { allowRemote?: boolean } = {}): Promise<Json> {
+  const config = await createConfig({ resolve: { doNotResolveExamples: true } })
+  const externalRefResolver = new DocumentResolver(options)
+  const { bundle: bundled, problems } = await bundle({ ref: file, config, externalRefResolver }).catch(
+    (error: Error) => {
+      throw new DocumentError(unreadable(file, error))
+    },
+  )
   const [failed] = problems.filter(({ severity }) => severity === 'error')
-  if (failed !== undefined) throw new Error(`${file}: ${failed.message.split('\n')[0]}`)
-  return asOpenapi31(bundled.parsed)
+  if (failed !== undefined) {
+    const [at] = failed.location
+    const { start } = getLineColLocation(at)
+    throw new DocumentError(`${shown(at.source.absoluteRef)}:${start.line}:${start.col} ${firstLine(failed)}`)
+  }
+  try {
+    return asOpenapi31(bundled.parsed)
+  } catch (error) {
+    throw new DocumentError(`${shown(file)}: ${firstLine(error as Error)}`)
+  }
+}
+
+/** `deficient indentation in "pets.yaml" (9:7)` as `pets.yaml:9:7 deficient indentation`. */
+function unreadable(file: string, error: Error): string {
+  const [, says, name, place] = /^(.*) in "(.*)" \((\d+:\d+)\)$/.exec(firstLine(error)) ?? []
+  if (says !== undefined) return `${shown(name)}:${place} ${says}`
+  return `${shown(file)}: ${firstLine(error)}`
+}
+
+const firstLine = ({ message }: { message: string }): string => message.split('\n')[0]
+/** The path from the working folder, if the file is inside it. */
+function shown(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
 }
 
 /** The document in version 3.1. Throws an Error if it is no OpenAPI document. */
@@ -22,26 +62,44 @@ export function asOpenapi31(document: Json): Json {
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
   const copy = structuredClone(document)
-  return withoutFaults(withNull(/^3\.[12]/.test(version) ? copy : upgrade(copy, '3.1')))
+  if (/^3\.[12]/.test(version)) return withoutFaults(withNull(copy))
+  const required = requiredForms(copy)
+  const upgraded: Json = upgrade(copy, '3.1')
+  for (const [path, method] of required) upgraded.paths[path][method].requestBody.required = true
+  return withoutFaults(withNull(upgraded))
+}
+
+/** The operations of version 2.0 whose form has a required field: the upgrade forgets that the body is required. */
+function requiredForms(document: Json): Array<[path: string, method: string]> {
+  return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    methods
+      .filter((method) =>
+        [...(item?.parameters ?? []), ...(item?.[method]?.parameters ?? [])]
+          .map((parameter) => resolve(document, parameter))
+          .some((parameter) => parameter?.in === 'formData' && parameter.required === true),
+      )
+      .filter((method) => item[method] !== undefined)
+      .map((method): [string, string] => [path, method]),
+  )
 }
 
 /**
  * Writes the null of `nullable` where the upgrade leaves it out: in an enum, and beside a reference.
- * Documents of version 3.1 that still have `nullable` mean the same.
+ * Documents of version 3.1 that still have `nullable` mean the same. Changes the document.
  */
-function withNull(node: Json): Json {
-  if (typeof node !== 'object' || node === null) return node
-  if (typeof node.nullable === 'boolean') {
-    const { nullable, ...rest } = node
-    for (const key of Object.keys(node)) delete node[key]
-    const isCombined = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
-    if (nullable && isCombined) Object.assign(node, { anyOf: [rest, { type: 'null' }] })
-    else if (nullable && rest.type !== undefined)
-      Object.assign(node, rest, { type: [...new Set([rest.type, 'null'].flat())] })
-    else Object.assign(node, rest)
-  }
-  if (Array.isArray(node.type) && node.type.includes('null') && Array.isArray(node.enum))
-    if (!node.enum.includes(null)) node.enum.push(null)
-  for (const value of Object.values(node)) withNull(value)
-  return node
+function withNull(document: Json): Json {
+  visitSchemas(document, (schema) => {
+    if (typeof schema.nullable === 'boolean') {
+      const { nullable, ...rest } = schema
+      for (const key of Object.keys(schema)) delete schema[key]
+      const isCombined = ['$ref', 'allOf', 'oneOf', 'anyOf'].some((key) => key in rest)
+      if (nullable && isCombined) Object.assign(schema, { anyOf: [rest, { type: 'null' }] })
+      else if (nullable && rest.type !== undefined)
+        Object.assign(schema, rest, { type: [...new Set([rest.type, 'null'].flat())] })
+      else Object.assign(schema, rest)
+    }
+    if (Array.isArray(schema.type) && schema.type.includes('null') && Array.isArray(schema.enum))
+      if (!schema.enum.includes(null)) schema.enum.push(null)
+  })
+  return document
 }

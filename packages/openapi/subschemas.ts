@@ -1,7 +1,7 @@
 // The schemas directly inside a schema.
 type Json = any
 
-const maps = ['properties', 'patternProperties', 'dependentSchemas', '$defs']
+const maps = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions']
 const lists = ['allOf', 'anyOf', 'oneOf', 'prefixItems']
 const single = [
   'items',
@@ -14,6 +14,7 @@ const single = [
   'else',
   'unevaluatedItems',
   'unevaluatedProperties',
+  'contentSchema',
 ]
 
 const isSchema = (value: Json): boolean => typeof value === 'object' && value !== null

@@ -2,9 +2,10 @@
 // body of an answer.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FormFiles, OperationId, OperationsByTag } from './operations.ts'
+import type { operations as requests } from './request-types.ts'
 import type { operations } from './types.ts'
 
-type Contract<Id extends OperationId> = operations[Id]
+type Asked<Id extends OperationId> = requests[Id]
 type ParametersOf<Op> = Op extends { parameters: infer P } ? P : object
 type Part<P, Where extends string> = P extends { [K in Where]: infer Values }
   ? Values
@@ -13,7 +14,10 @@ type Part<P, Where extends string> = P extends { [K in Where]: infer Values }
     : Record<string, never>
 
 /** The media types that the server parses and validates, beside forms with files. Other bodies are bytes. */
-type Parsed = `${string}json${string}` | `application/x-www-form-urlencoded${string}`
+type Parsed =
+  `${string}/json${string}` | `${string}+json${string}` | `application/x-www-form-urlencoded${string}`
+/** A range that includes JSON: a body is parsed if it is JSON. */
+type JsonRange = '*/*' | 'application/*'
 type FilesOf<Id> = Id extends keyof FormFiles ? FormFiles[Id] : never
 type FileOf<Value> = Value extends readonly unknown[] ? File[] : File
 /** The fields of a form, with a `File` for each file. */
@@ -23,11 +27,13 @@ type FormIn<Id, Fields> = {
 type BodyIn<Id, Content> = {
   [Type in keyof Content]: Type extends Parsed
     ? Content[Type]
-    : Type extends `multipart/form-data${string}`
-      ? unknown extends Content[Type]
-        ? Buffer
-        : FormIn<Id, Content[Type]>
-      : Buffer
+    : Type extends JsonRange
+      ? Content[Type] | Buffer
+      : Type extends `multipart/form-data${string}`
+        ? unknown extends Content[Type]
+          ? Buffer
+          : FormIn<Id, Content[Type]>
+        : Buffer
 }[keyof Content]
 type BodyOf<Id, Op> = Op extends { requestBody: { content: infer Content } }
   ? BodyIn<Id, Content>
@@ -37,19 +43,24 @@ type BodyOf<Id, Op> = Op extends { requestBody: { content: infer Content } }
 
 /** A request after validation. Parameters have the declared types. */
 export interface Request<Id extends OperationId> {
-  path: Part<ParametersOf<Contract<Id>>, 'path'>
-  query: Part<ParametersOf<Contract<Id>>, 'query'>
-  /** By names in lower case. */
+  path: Part<ParametersOf<Asked<Id>>, 'path'>
+  query: Part<ParametersOf<Asked<Id>>, 'query'>
+  /** By names in lower case. Declared ones have their declared types. */
   headers: IncomingHttpHeaders
-  body: BodyOf<Id, Contract<Id>>
+  cookies: Part<ParametersOf<Asked<Id>>, 'cookie'>
+  body: BodyOf<Id, Asked<Id>>
 }
 
 type Status<Declared> = Declared extends number ? Declared : number
 /** `type` is needed when the first declared media type is not the one of the body. */
 type ContentOf<Content> = {
   [Type in keyof Content]: {
-    type?: Type
-    body: Type extends Parsed ? Content[Type] : string | Buffer
+    type?: Type extends `${string}*${string}` ? string : Type
+    body: Type extends Parsed
+      ? Content[Type]
+      : Type extends JsonRange
+        ? Content[Type] | string | Buffer
+        : string | Buffer
   }
 }[keyof Content]
 type AnswerOf<Responses> = {
@@ -59,8 +70,11 @@ type AnswerOf<Responses> = {
   } & (Responses[Declared] extends { content: infer Content } ? ContentOf<Content> : { body?: undefined })
 }[keyof Responses]
 
-export type Answer<Id extends OperationId> =
-  Contract<Id> extends { responses: infer Responses } ? AnswerOf<Responses> : never
+export type Answer<Id extends OperationId> = operations[Id] extends { responses: infer Responses }
+  ? [keyof Responses] extends [never]
+    ? { status: number; headers?: Record<string, string>; type?: string; body?: unknown }
+    : AnswerOf<Responses>
+  : never
 
 export type Handler<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>
 
@@ -84,7 +98,7 @@ export class HttpError extends Error {
 }
 
 export interface Problem {
-  in: 'path' | 'query' | 'header' | 'body'
+  in: 'path' | 'query' | 'header' | 'cookie' | 'body'
   /** A JSON pointer into the part; empty for the part itself. */
   at: string
   message: string

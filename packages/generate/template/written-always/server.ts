@@ -7,6 +7,9 @@ import { authenticate } from '../authentication.ts'
 import { errorBody } from '../errors.ts'
 import { readForm } from './form.ts'
 import { HttpError } from './handler.ts'
+import { isJson, mediaFor } from './openapi/media-types.ts'
+import type { RawParameters } from './openapi/parameters.ts'
+import { patternOf } from './openapi/path-template.ts'
 import { operations, type OperationId, type OperationInfo } from './operations.ts'
 import { handlers, skeleton } from './routes.ts'
 import { requireValid } from './validation.ts'
@@ -70,16 +73,22 @@ async function handle(
 ): Promise<FastifyReply> {
   await authenticate(request, operation)
   const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
-  const given = request.params as Record<string, string>
-  const path = Object.fromEntries(
-    operation.pathNames.map((name, i): [string, unknown] => [name, given[`p${i}`]]),
-  )
-  const query = { ...(request.query as object) }
-  const body = await parsedBody(operation, type, request)
-  requireValid(operation, { path, query, header: request.headers, body, type })
+  const value = await parsedBody(operation, type, request)
+  const parameters = requireValid(operation, rawParameters(operation, request), { value, type })
+  const { path, query, header, cookie } = parameters
   const handler = handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
-  const answer = await handler({ path, query, headers: request.headers, body })
+  const headers = { ...request.headers, ...header }
+  const answer = await handler({ path, query, headers, cookies: cookie, body: value })
   return send(operation, answer, reply)
+}
+
+const patterns = new Map(Object.values(operations).map(({ id, template }) => [id, patternOf(template)]))
+
+/** As they were sent: the router has decoded its values, so that a comma and an encoded comma are the same. */
+function rawParameters({ id, pathNames }: OperationInfo, { raw, headers }: FastifyRequest): RawParameters {
+  const [path, query = ''] = raw.url!.split(/\?(.*)/s)
+  const values = patterns.get(id)!.exec(path) ?? []
+  return { path: Object.fromEntries(pathNames.map((name, i) => [name, values[i + 1]])), query, headers }
 }
 
 async function parsedBody(
@@ -88,10 +97,10 @@ async function parsedBody(
   { headers, body }: FastifyRequest,
 ): Promise<unknown> {
   if (!Buffer.isBuffer(body) || body.length === 0) return undefined
-  const form = operation.body?.media.find((media) => media.type === type)?.form
+  const form = mediaFor(operation.body?.media ?? [], type)?.form
   if (form !== undefined) return await readForm(headers['content-type']!, body, form)
   if (type === 'application/x-www-form-urlencoded') return formOf(new URLSearchParams(body.toString()))
-  if (!type.endsWith('json')) return body
+  if (!isJson(type)) return body
   try {
     return JSON.parse(body.toString())
   } catch {
@@ -115,8 +124,9 @@ function send(operation: OperationInfo, answer: AnyAnswer, reply: FastifyReply):
   const type = answer.type ?? declared ?? operation.types.default
   void reply.code(status).headers(headers)
   if (body === undefined) return reply.send()
-  if (type !== undefined) void reply.header('content-type', type)
-  return reply.send(type === undefined || /json/.test(type) ? JSON.stringify(body) : body)
+  if (type !== undefined && !reply.hasHeader('content-type')) void reply.header('content-type', type)
+  const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
+  return reply.send(isRaw && type !== undefined && !isJson(type) ? body : JSON.stringify(body))
 }
 
 function sendError(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

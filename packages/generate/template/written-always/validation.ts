@@ -3,46 +3,59 @@ import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { HttpError, type Problem } from './handler.ts'
+import { isJson, mediaFor } from './openapi/media-types.ts'
+import { readParameters, type RawParameters } from './openapi/parameters.ts'
+import { forText } from './openapi/text-values.ts'
+import { requestView } from './openapi/views.ts'
 import type { OperationInfo, ParameterInfo } from './operations.ts'
 
 const document = JSON.parse(readFileSync(new URL('openapi.json', import.meta.url), 'utf8'))
-const text = createAjv('array', forText(document))
-const json = createAjv(false, document)
+const contract = requestView(document)
+const text = createAjv('array', forText(contract))
+const json = createAjv(false, contract)
 const compiled = new Map<string, ValidateFunction>()
 
-export interface Parts {
+export interface Parameters {
   path: Record<string, unknown>
   query: Record<string, unknown>
+  /** By name in lower case; only declared ones. */
   header: Record<string, unknown>
-  body: unknown
-  /** The media type of the body, without parameters; empty if there is none. */
+  cookie: Record<string, unknown>
+}
+
+export interface Body {
+  value: unknown
+  /** The media type, without parameters; empty if there is none. */
   type: string
 }
 
 /**
- * Converts parameters to their declared types.
+ * The parameters, with their declared types.
  * @throws HttpError 404 for a path that no resource can have, 400 or 415 for other violations.
  */
-export function requireValid(operation: OperationInfo, parts: Parts): void {
-  if (problemsOf(operation, 'path', parts.path).length > 0) throw new HttpError(404, 'Not found')
-  for (const parameter of operation.parameters) if (parameter.in === 'query') split(parameter, parts.query)
+export function requireValid(operation: OperationInfo, raw: RawParameters, body: Body): Parameters {
+  const { notJson, ...parameters } = readParameters(operation.parameters, raw)
+  if (problemsOf(operation, 'path', parameters.path).length > 0) throw new HttpError(404, 'Not found')
   const problems = [
-    ...problemsOf(operation, 'query', parts.query),
-    ...problemsOf(operation, 'header', { ...parts.header }),
-    ...bodyProblems(operation, parts),
+    ...notJson.map((each) => ({ in: each.in, at: `/${each.name}`, message: 'is not valid JSON' })),
+    ...problemsOf(operation, 'query', parameters.query),
+    ...problemsOf(operation, 'header', parameters.header),
+    ...problemsOf(operation, 'cookie', parameters.cookie),
+    ...bodyProblems(operation, body),
   ]
   if (problems.length > 0) throw new HttpError(400, 'The request is invalid', problems)
+  return parameters
 }
 
-function bodyProblems({ id, body }: OperationInfo, { type, body: value }: Parts): Problem[] {
+function bodyProblems({ id, body }: OperationInfo, { type, value }: Body): Problem[] {
   if (body === null || (type === '' && value === undefined))
     return body?.required === true ? [{ in: 'body', at: '', message: 'is required' }] : []
-  const media = body.media.find((each) => each.type === type || each.type === '*/*')
+  const media = mediaFor(body.media, type)
   if (media === undefined)
     throw new HttpError(415, `Send one of ${body.media.map((each) => each.type).join(', ')}`)
   if (media.pointer === null || Buffer.isBuffer(value)) return []
   const { pointer, form } = media
-  const ajv = form !== undefined || type === 'application/x-www-form-urlencoded' ? text : json
+  const ajv = form !== undefined || !isJson(type) ? text : json
   const checked = form === undefined ? value : withoutFiles(value as object)
   const problems = check(ajv, `${id} body ${type}`, () => ({ $ref: `contract${pointer}` }), checked, 'body')
   if (form !== undefined)
@@ -68,27 +81,24 @@ function problemsOf(
   values: Record<string, unknown>,
 ): Problem[] {
   const own = parameters.filter((each) => each.in === where)
-  if (own.length === 0) return []
   const nameOf = ({ name }: ParameterInfo): string => (where === 'header' ? name.toLowerCase() : name)
-  const schema = () => ({
+  const schemaOf = ({ pointer, allowEmptyValue }: ParameterInfo): object => {
+    if (pointer === null) return {}
+    const schema = { $ref: `contract${pointer}` }
+    return allowEmptyValue === true ? { anyOf: [{ const: '' }, schema] } : schema
+  }
+  const of = (isJson: boolean) => () => ({
     type: 'object',
     properties: Object.fromEntries(
-      own.map((each) => [nameOf(each), each.pointer === null ? {} : { $ref: `contract${each.pointer}` }]),
+      own.filter((each) => (each.isJson === true) === isJson).map((each) => [nameOf(each), schemaOf(each)]),
     ),
-    required: own.filter((each) => each.required).map(nameOf),
+    required: own.filter((each) => each.required && (each.isJson === true) === isJson).map(nameOf),
   })
-  return check(text, `${id} ${where}`, schema, values, where)
-}
-
-/** Objects are sent as `name[key]=value`, and lists perhaps as one value with commas. Changes `query`. */
-function split({ name, style }: ParameterInfo, query: Record<string, unknown>): void {
-  const value = query[name]
-  if (style === 'commas' && typeof value === 'string') query[name] = value.split(',')
-  if (style !== 'object' || name in query) return
-  const keys = Object.keys(query).filter((key) => key.startsWith(`${name}[`) && key.endsWith(']'))
-  if (keys.length === 0) return
-  query[name] = Object.fromEntries(keys.map((key) => [key.slice(name.length + 1, -1), query[key]]))
-  for (const key of keys) delete query[key]
+  // Values of JSON have types of their own; the others are text.
+  return [
+    ...(own.length > 0 ? check(text, `${id} ${where}`, of(false), values, where) : []),
+    ...(own.some((each) => each.isJson) ? check(json, `${id} ${where} json`, of(true), values, where) : []),
+  ]
 }
 
 function check(
@@ -120,16 +130,4 @@ function createAjv(coerceTypes: false | 'array', contract: object): Ajv2020 {
   for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format)
   ajv.addSchema(contract, 'contract')
   return ajv
-}
-
-/** A copy with `anyOf` instead of `oneOf`: the text 12 is a string and also an integer. */
-function forText<Value>(node: Value): Value {
-  if (typeof node !== 'object' || node === null) return node
-  if (Array.isArray(node)) return node.map(forText) as Value
-  return Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [
-      key === 'oneOf' && Array.isArray(value) && !('anyOf' in node) ? 'anyOf' : key,
-      typeof value === 'string' && key === '$ref' ? value.replaceAll('/oneOf/', '/anyOf/') : forText(value),
-    ]),
-  ) as Value
 }

@@ -1,0 +1,56 @@
+// Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers have a
+// copy.
+
+/** Whether the media type is JSON: `application/json`, `application/problem+json`. */
+export function isJson(type: string): boolean {
+  return /[/+]json$/.test(essenceOf(type))
+}
+
+/** The media type without its parameters, in lower case. */
+export function essenceOf(type: string): string {
+  return type.split(';')[0].trim().toLowerCase()
+}
+
+export function isRange(type: string): boolean {
+  return essenceOf(type).includes('*')
+}
+
+/** Whether the range, or the type itself, includes the media type. */
+export function includesType(range: string, type: string): boolean {
+  const [whole, essence] = [essenceOf(range), essenceOf(type)]
+  return (
+    whole === essence || whole === '*/*' || (whole.endsWith('/*') && essence.startsWith(whole.slice(0, -1)))
+  )
+}
+
+/** The entry for a media type: the most specific of those that include it. */
+export function mediaFor<Media extends { type: string }>(
+  media: readonly Media[],
+  type: string,
+): Media | undefined {
+  const specificity = ({ type: range }: Media): number => {
+    const essence = essenceOf(range)
+    return essence === '*/*' ? 0 : essence.endsWith('/*') ? 1 : 2
+  }
+  return media
+    .filter((each) => includesType(each.type, type))
+    .toSorted((a, b) => specificity(b) - specificity(a))[0]
+}
+
+/**
+ * The media type of an answer: a declared one itself, and a concrete one of a range.
+ * @param isBytes whether the body is no JSON
+ */
+export function concreteType(range: string, isBytes: boolean): string {
+  const essence = essenceOf(range)
+  if (!essence.includes('*')) return range
+  const known: Record<string, string> = {
+    '*/*': isBytes ? 'application/octet-stream' : 'application/json',
+    'application/*': isBytes ? 'application/octet-stream' : 'application/json',
+    'text/*': 'text/plain',
+    'image/*': 'image/png',
+    'audio/*': 'audio/mpeg',
+    'video/*': 'video/mp4',
+  }
+  return known[essence] ?? 'application/octet-stream'
+}

@@ -1,0 +1,33 @@
+// How the tools read the files of a document.
+import { BaseResolver, ResolveError, type Source } from '@redocly/openapi-core'
+import { parseDocument } from 'yaml'
+
+/** Reads YAML as go-yaml and libyaml do, and opens URLs only where that is allowed. */
+export class DocumentResolver extends BaseResolver {
+  readonly #allowRemote: boolean
+
+  constructor({ allowRemote = false }: { allowRemote?: boolean } = {}) {
+    super()
+    this.#allowRemote = allowRemote
+  }
+
+  override async loadExternalRef(absoluteRef: string): Promise<Source> {
+    if (/^https?:\/\//i.test(absoluteRef) && !this.#allowRemote)
+      throw new ResolveError(new Error(`${absoluteRef} is not opened without --allow-remote`))
+    return await super.loadExternalRef(absoluteRef)
+  }
+
+  override parseDocument(source: Source, isRoot?: boolean): ReturnType<BaseResolver['parseDocument']> {
+    try {
+      return super.parseDocument(source, isRoot)
+    } catch (error) {
+      // Less strict about indentation: a flow mapping may end at the column where its key starts.
+      const document = parseDocument(source.body, { strict: false })
+      if (document.errors.length > 0) throw error
+      return { source, parsed: document.toJS() }
+    }
+  }
+}
+
+/** The option of all commands, for `parseArgs`. */
+export const remoteOption = { 'allow-remote': { type: 'boolean', default: false } } as const
