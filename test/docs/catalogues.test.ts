@@ -70,7 +70,7 @@ function thrownConstraints(): Map<string, Set<string>> {
     [
       'FORBIDDEN',
       new Set([
-        ...found(/\bforbidden\([^]{0,400}?,\s*'(\w+)',?\s*(?:\)|\w+\))/g),
+        ...found(/\bforbidden\([^]{0,400}?,\s*'(\w+)',?\s*(?:\w+,?\s*)?\)/g),
         ...found(/\blimitReached\(\s*'FORBIDDEN',\s*'(\w+)'/g),
         ...quotaNames,
       ]),
