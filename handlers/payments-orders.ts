@@ -20,10 +20,10 @@ export const paymentsOrders = {
   },
 
   async createOrder(request, services) {
-    const { project_id: projectId = null, items, metadata } = request.body
+    const { project_id: projectId = null, user_id: buyer, items, metadata } = request.body
     const { events, gateways } = services
     return await services.db.transaction(async (tx) => {
-      const ownerId = await openSale(tx, request, request.body)
+      const ownerId = await openSale(tx, request, { projectId, buyer })
       const priced = await priceItems(tx, items)
       gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
       const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })

@@ -39,6 +39,7 @@ export type IdPrefix =
   | 'ord'
   | 'chk'
   | 'sub'
+  | 'sitm'
   | 'ref'
   | 'pay'
 

@@ -73,7 +73,8 @@ export const insertEntries = many<{ sequences: readonly number[]; ids: readonly 
     organization_id, project_id, resource_id, request_id, signature, created_at)
   SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::text[],
     $5::text[], $6::text[], $7::int[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::timestamptz[])
+    $10::text[], $11::text[], $12::text[], $13::text[],
+    $14::timestamptz[])
   RETURNING *
 )
 SELECT a.id, a.sequence, a.user_id, a.credential_id, a.operation, a.method, a.status, CASE WHEN a.status IN (401, 403) THEN 'refused' WHEN a.status >= 400 THEN 'failed' ELSE 'done' END AS "outcome",

@@ -453,7 +453,8 @@ export interface ListMessagesRow {
 }
 
 /**
- * The sessions of a workspace, or of all that a user can read. `title` is a pattern for LIKE. Ids sort by creation time.
+ * The sessions of a workspace, or of all that a user can read. `title` is a pattern for LIKE. Ids sort by
+ * creation time.
  * @see prisma/sql/chat/list-sessions.sql
  */
 export const listSessions = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('active' | 'archived')[]; title: string; created_by: string }, 'created_at' | 'updated_at', ListSessionsRow>(

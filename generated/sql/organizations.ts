@@ -454,7 +454,8 @@ CASE WHEN m.status = 'active' THEN jsonb_build_object(
 ) END AS "user"
 FROM organization_members m JOIN organizations o ON o.id = m.organization_id
 LEFT JOIN users u ON u.id = m.user_id
-WHERE m.organization_id = $2 AND ((m.status = 'active' AND $3::bool) OR (m.status = 'invited' AND $4::bool))`,
+WHERE m.organization_id = $2
+  AND ((m.status = 'active' AND $3::bool) OR (m.status = 'invited' AND $4::bool))`,
     names: ['origin', 'organization_id', 'active', 'invited', 'created_after', 'created_before', 'updated_after', 'updated_before', 'role', 'status'],
     filters: {
       created_after: { sql: `m.created_at >= $5`, searches: true },

@@ -960,7 +960,8 @@ export interface ListSubscriptionsRow {
 export const lockBuyer = optional<{ id: string }, LockBuyerRow>(
   'payments/lock-buyer',
   `SELECT u.id FROM users u
-WHERE u.id = $1 AND u.status <> 'deleted' AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)
+WHERE u.id = $1 AND u.status <> 'deleted'
+  AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)
 FOR KEY SHARE OF u`,
   ['id'],
 )
@@ -2039,8 +2040,8 @@ export const setRefundReference = none<{ gateway_reference: string; id: string }
 )
 
 /**
- * Reactivates a past-due or unpaid subscription, and stores the card for renewals if there is one. No row if the
- * subscription is neither. :renews says whether this platform renews it.
+ * Reactivates a past-due or unpaid subscription, and stores the card for renewals if there is one. No row
+ * if the subscription is neither. :renews says whether this platform renews it.
  * @see prisma/sql/payments/set-subscription-active.sql
  */
 export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; id: string }, SetSubscriptionActiveRow>(

@@ -69,10 +69,14 @@ export function modulesOf(operations: Operation[]): Module[] {
   })
 }
 
-/** Words that cannot name a constant of a module, and the names that routes.ts and the handlers have themselves. */
+/**
+ * Words that cannot name a constant of a module, and the names that routes.ts and the handlers have
+ * themselves.
+ */
 const reserved = (
   'arguments async await break case catch class const continue debugger default delete do else enum eval ' +
   'export extends false finally for function if implements import in instanceof interface let new null of ' +
-  'package private protected public return static super switch this throw true try typeof undefined var void ' +
-  'while with yield NaN Infinity globalThis handlers Handlers AllHandlers OperationId notImplemented route skeleton'
+  'package private protected public return static super switch this throw true try typeof undefined var ' +
+  'void while with yield NaN Infinity globalThis ' +
+  'handlers Handlers AllHandlers OperationId notImplemented route skeleton'
 ).split(' ')

@@ -80,7 +80,10 @@ async function typesOf(document: object): Promise<string> {
   return text.replace(/^type WithRequired<.*?^};$/ms, withRequired)
 }
 
-/** The helper of openapi-typescript, also for properties that the type lacks or has in some alternatives only. */
+/**
+ * The helper of openapi-typescript, also for properties that the type lacks or has in some alternatives
+ * only.
+ */
 const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends unknown
     ? T & { [P in Extract<keyof T, K>]-?: T[P] }
     : never;`

@@ -166,7 +166,10 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
   }
 }
 
-/** Header fields that are described elsewhere, so that a parameter of this name is ignored (OpenAPI 3.1, 4.8.12). */
+/**
+ * Header fields that are described elsewhere, so that a parameter of this name is ignored (OpenAPI 3.1,
+ * 4.8.12).
+ */
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
 
 /** Whether OpenAPI ignores the parameter. */

@@ -1,5 +1,5 @@
-// Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers have a
-// copy.
+// Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
+// have a copy.
 
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export function isJson(type: string): boolean {

@@ -1,5 +1,5 @@
-// Parameters as text: one table of `in`, `style`, `explode` and the kind of value, for reading and for writing
-// (OpenAPI 3.1.1, 4.8.12 "Style Values"; RFC 6570). Imports nothing: generated servers have a copy.
+// Parameters as text: one table of `in`, `style`, `explode` and the kind of value, for reading and for
+// writing (OpenAPI 3.1.1, 4.8.12 "Style Values"; RFC 6570). Imports nothing: generated servers have a copy.
 
 /** How a parameter is written. */
 export interface ParameterStyle {
@@ -44,7 +44,9 @@ export interface ReadParameters {
 
 type Pair = [name: string, text: string]
 
-/** The values are texts, lists of texts and objects of texts. A missing or malformed parameter has no value. */
+/**
+ * The values are texts, lists of texts and objects of texts. A missing or malformed parameter has no value.
+ */
 export function readParameters(declared: ParameterStyle[], raw: RawParameters): ReadParameters {
   const query = pairsOf(raw.query, '&', true)
   const cookies = pairsOf(headerText(raw.headers.cookie) ?? '', /; */, false)
@@ -80,7 +82,10 @@ export function readParameters(declared: ParameterStyle[], raw: RawParameters): 
   return read
 }
 
-/** What a request has for a parameter: a part of the path, `name=value` of the query or of `Cookie`, or a field. */
+/**
+ * What a request has for a parameter: a part of the path, `name=value` of the query or of `Cookie`, or a
+ * field.
+ */
 export function writeParameter(parameter: ParameterStyle, given: unknown): string {
   const { in: where, name, style, explode, kind, isJson, allowReserved = false } = parameter
   const encode = (value: unknown): string => {
@@ -271,7 +276,10 @@ function decoded(text: string, plus = false): string {
   }
 }
 
-/** Percent-encoded but for unreserved characters, and with `allowReserved` the reserved ones that delimit nothing. */
+/**
+ * Percent-encoded but for unreserved characters, and with `allowReserved` the reserved ones that delimit
+ * nothing.
+ */
 function encoded(text: string, allowReserved: boolean): string {
   const strict = encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,

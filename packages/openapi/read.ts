@@ -10,7 +10,10 @@ import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
-/** A document that cannot be read. The message is one line with the file, and with its line and column if known. */
+/**
+ * A document that cannot be read. The message is one line with the file, and with its line and column if
+ * known.
+ */
 export class DocumentError extends Error {}
 
 /**
@@ -69,7 +72,10 @@ export function asOpenapi31(document: Json): Json {
   return withoutFaults(withNull(upgraded))
 }
 
-/** The operations of version 2.0 whose form has a required field: the upgrade forgets that the body is required. */
+/**
+ * The operations of version 2.0 whose form has a required field: the upgrade forgets that the body is
+ * required.
+ */
 function requiredForms(document: Json): Array<[path: string, method: string]> {
   return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     methods

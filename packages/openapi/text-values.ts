@@ -4,8 +4,8 @@ import { visitSchema, visitSchemas } from './schema-places.ts'
 type Json = any
 
 /**
- * A copy of the document with `anyOf` instead of `oneOf`: the text 12 is a string and also an integer, so that
- * more than one alternative may be valid.
+ * A copy of the document with `anyOf` instead of `oneOf`: the text 12 is a string and also an integer, so
+ * that more than one alternative may be valid.
  */
 export function forText(document: Json): Json {
   const copy = structuredClone(document)

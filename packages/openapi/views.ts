@@ -28,7 +28,9 @@ function withoutRequired(document: Json, keyword: 'readOnly' | 'writeOnly'): Jso
   return copy
 }
 
-/** The properties of the schema and of the parts of its `allOf`: one part may require what another declares. */
+/**
+ * The properties of the schema and of the parts of its `allOf`: one part may require what another declares.
+ */
 export function propertiesOf(document: Json, schema: Json, depth = 0): Json {
   const own = resolve(document, schema)
   const parts: Json[] = depth > 8 ? [] : (own?.allOf ?? [])

@@ -75,8 +75,8 @@ const table = {
   refresh_token_reused: {
     subject: 'One of your sessions was ended',
     before:
-      'An old refresh token of a session was used again. It may have been copied, so the session has ended. ' +
-      'Sign in again.',
+      'An old refresh token of a session was used again. It may have been copied, so the session has ' +
+      'ended. Sign in again.',
     after: 'If it was not you, or an application that you use, change your password now.',
   },
   sign_ins_blocked: {

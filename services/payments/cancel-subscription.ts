@@ -8,8 +8,8 @@ import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts
 
 /**
  * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription or a
- * trial can be canceled at period end; others are canceled immediately. Returns one that is canceled, or scheduled to be,
- * as it is.
+ * trial can be canceled at period end; others are canceled immediately. Returns one that is canceled, or
+ * scheduled to be, as it is.
  */
 export async function cancelSubscription(
   tx: Transaction,

@@ -82,12 +82,12 @@ async function createOrder(
   services: PaymentServices,
   { operation, principal, body }: CheckoutRequest,
 ): Promise<OwnedOrder> {
-  const { mode = 'payment', items, project_id: projectId = null, metadata } = body
+  const { mode = 'payment', items, project_id: projectId = null, user_id: buyer, metadata } = body
   if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  const ownerId = await openSale(tx, { operation, principal }, body)
+  const ownerId = await openSale(tx, { operation, principal }, { projectId, buyer })
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
   const gateway = gateways.forTotal(priced.total)

@@ -1,6 +1,6 @@
-// Access to sales: the lists of orders, checkout sessions, subscriptions and refunds, and sales to other users.
-// Sellers (`payments:sell`) list the sales of all users and projects; everyone else lists those of a project,
-// those of an organization that they administer, or their own outside all projects.
+// Access to sales: the lists of orders, checkout sessions, subscriptions and refunds, and sales to other
+// users. Sellers (`payments:sell`) list the sales of all users and projects; everyone else lists those of a
+// project, those of an organization that they administer, or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
@@ -74,7 +74,7 @@ interface SaleRequest {
 export async function openSale(
   tx: Transaction,
   { operation, principal }: SaleRequest,
-  { project_id: projectId, user_id: buyerId = principal.userId }: { project_id?: string; user_id?: string },
+  { projectId, buyer: buyerId = principal.userId }: { projectId: string | null; buyer: string | undefined },
 ): Promise<string> {
   if (buyerId === principal.userId) {
     await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
@@ -92,7 +92,10 @@ export async function openSale(
   return buyerId
 }
 
-/** The principal whose role decides about a checkout for an order: a seller with a full key acts for the buyer. */
+/**
+ * The principal whose role decides about a checkout for an order: a seller with a full key acts for the
+ * buyer.
+ */
 export function sellerOf(principal: Principal, buyerId: string): Principal {
   return principal.projectIds === null ? { ...principal, userId: buyerId } : principal
 }

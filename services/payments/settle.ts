@@ -151,8 +151,8 @@ export async function payIfFree(
 }
 
 /**
- * Starts a subscription whose first order was paid, or reactivates one that owes a payment. An on-time renewal changes
- * nothing and emits no event here; `renewals.ts` emits it when the period starts.
+ * Starts a subscription whose first order was paid, or reactivates one that owes a payment. An on-time
+ * renewal changes nothing and emits no event here; `renewals.ts` emits it when the period starts.
  */
 async function activateOrRecover(
   tx: Transaction,

@@ -1,8 +1,8 @@
 // Authorization for resources in a workspace. A workspace is a project or a user's own space outside all
 // projects. In a project, `x-project-access` decides by role and project status; outside, only the owner has
-// access. Where `x-project-access` declares `operators`, operators with that scope have access to all resources; to change
-// them, they need a key that is not limited to projects. The errors come in this order: 404 when the resource
-// does not exist, 403 without permission, 409 for the wrong project status.
+// access. Where `x-project-access` declares `operators`, operators with that scope have access to all
+// resources; to change them, they need a key that is not limited to projects. The errors come in this
+// order: 404 when the resource does not exist, 403 without permission, 409 for the wrong project status.
 import { isForOperator, keyForOtherProjects, ranks, requiredAccess, type Rank } from './access.ts'
 import { forbidden, invalidState, notFound } from '../../infra/errors.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'

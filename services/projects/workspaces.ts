@@ -25,7 +25,9 @@ export async function openWorkspace(
   return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
 }
 
-/** The filters of a list: one workspace, or all that a user can read (prisma/sql/projects/in-readable.sql). */
+/**
+ * The filters of a list: one workspace, or all that a user can read (prisma/sql/projects/in-readable.sql).
+ */
 export type WorkspaceFilter = { workspace_id: string } | ReadableWorkspaces
 
 interface ReadableWorkspaces {

@@ -33,8 +33,8 @@ export interface Principal {
   /** Null for a session. */
   keyName: string | null
   /**
-   * The scopes that the key or session has now, with those that `admin` includes. Without the scopes of operators when
-   * the `grantorId` is no longer an admin.
+   * The scopes that the key or session has now, with those that `admin` includes. Without the scopes of
+   * operators when the `grantorId` is no longer an admin.
    */
   scopes: ReadonlySet<string>
   /** The projects that the key or session is limited to; null for all projects of its owner. */
@@ -317,7 +317,9 @@ export interface SessionLimits {
   project_ids: readonly string[] | null
 }
 
-/** A user who has signed in, as the owner of a session; by default of one without limits and without an id. */
+/**
+ * A user who has signed in, as the owner of a session; by default of one without limits and without an id.
+ */
 export function principalOfUser(
   userId: string,
   role: 'user' | 'admin',

@@ -1,5 +1,5 @@
-// Sessions that are limited to scopes and projects: where the limits begin, what they refuse, and that nothing
-// widens them.
+// Sessions that are limited to scopes and projects: where the limits begin, what they refuse, and that
+// nothing widens them.
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { operationInfos, requestFor, send, successStatus } from '../support/operations/operation-fixtures.ts'

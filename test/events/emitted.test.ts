@@ -271,7 +271,7 @@ const severalThings: Array<{
   {
     what: 'a card that is declined',
     make: async (caller) => cardOn(await begun(caller, 'payment'), '4000000000000002'),
-    types: [],
+    types: ['order.payment_failed'],
   },
   {
     what: 'a card that pays an order',

@@ -302,6 +302,8 @@ t.test('an amount is a whole number of minor units within its limits', async (t)
   ]
   for (const [path, field, person, body] of requests) {
     for (const amount of noAmounts) {
+      // A price may be free.
+      if (path === 'prices' && Number(amount) === 0) continue
       const reply = await person.client.call('POST', `/payments/${path}`, {
         raw: body(amount),
         headers: { 'content-type': 'application/json' },

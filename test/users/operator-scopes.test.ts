@@ -1,5 +1,5 @@
-// The scopes `payments:sell` and `users:admin`: what a key with one of them may do, what it may not, and who can
-// have one.
+// The scopes `payments:sell` and `users:admin`: what a key with one of them may do, what it may not, and
+// who can have one.
 import t from 'tap'
 import type { Scope } from '../../services/users/scopes.ts'
 import { catalogFor, insertedOrder } from '../support/database/db-fixtures-payments.ts'

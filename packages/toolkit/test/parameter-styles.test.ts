@@ -1,5 +1,5 @@
-// Every cell of the table "Style Values" (OpenAPI 3.1.1, 4.8.12.5): the text of the standard, through the functions
-// that all tools share, a generated server, a mock, and the requests of the contract tests.
+// Every cell of the table "Style Values" (OpenAPI 3.1.1, 4.8.12.5): the text of the standard, through the
+// functions that all tools share, a generated server, a mock, and the requests of the contract tests.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'

@@ -1,4 +1,5 @@
-// Shapes of documents that tools often read wrongly, in one document: what a generated server, its types, a mock and
+// Shapes of documents that tools often read wrongly, in one document: what a generated server, its types, a
+// mock and
 // `changes` make of each.
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -339,7 +340,8 @@ t.test('no name of a document collides with a name of the generated code', async
 t.test('a document that cannot be read is one line with its place; no URL is opened', async (t) => {
   const files = t.testdir({
     'brace.yaml':
-      'openapi: 3.0.3\ninfo: {title: t, version: "1"}\npaths:\n  /a:\n    get:\n      x-example: {\n        "a": 1\n      }\n      responses: {}\n',
+      'openapi: 3.0.3\ninfo: {title: t, version: "1"}\npaths:\n  /a:\n    get:\n' +
+      '      x-example: {\n        "a": 1\n      }\n      responses: {}\n',
     'broken.yaml': 'openapi: 3.0.3\n  paths: [\n',
     'no-document.yaml': 'title: t\n',
     'remote.yaml':

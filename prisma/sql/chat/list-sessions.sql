@@ -1,4 +1,5 @@
--- The sessions of a workspace, or of all that a user can read. `title` is a pattern for LIKE. Ids sort by creation time.
+-- The sessions of a workspace, or of all that a user can read. `title` is a pattern for LIKE. Ids sort by
+-- creation time.
 -- @page
 SELECT {session-columns}, s.project_id
 FROM ai_sessions s

@@ -1,4 +1,5 @@
--- Notifies all servers that a session has ended, was moved into a cookie or was limited (`NOTIFY key_change`).
+-- Notifies all servers that a session has ended, was moved into a cookie or was limited (`NOTIFY
+-- key_change`).
 CREATE OR REPLACE FUNCTION notify_sign_in_change()
 RETURNS trigger
 LANGUAGE plpgsql

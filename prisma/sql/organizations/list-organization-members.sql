@@ -2,7 +2,8 @@
 -- @page
 SELECT {organization-member-columns}
 FROM organization_members m {member-user}
-WHERE m.organization_id = :organization_id AND ((m.status = 'active' AND :active::bool) OR (m.status = 'invited' AND :invited::bool))
+WHERE m.organization_id = :organization_id
+  AND ((m.status = 'active' AND :active::bool) OR (m.status = 'invited' AND :invited::bool))
 -- @common m.created_at m.updated_at
 -- @filter role
 m.role = ANY(:role)

@@ -1,5 +1,5 @@
--- A key with what decides about its owner. `g`: the user whose role allows the scopes of operators, who is the
--- owner, or who made the key of a service account.
+-- A key with what decides about its owner. `g`: the user whose role allows the scopes of operators, who is
+-- the owner, or who made the key of a service account.
 SELECT k.id, k.name, k.user_id, k.scopes, k.project_ids, k.all_projects, k.allowed_addresses,
   k.expires_at, k.revoked_at, u.status, a.status AS "account_status?",
   g.id AS "grantor_id?", coalesce(g.role = 'admin' AND g.status = 'active', false) AS may_operate,

@@ -347,6 +347,7 @@ export const fixtures: Record<OperationId, Fixture> = {
       await createAuditEntry(context.server, context.caller.id)
       return {}
     },
+    byStatus: { 404: () => ({ query: { organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
   },
   getUsage: noInput,
   listApiKeys: noInput,

@@ -84,7 +84,9 @@ async function handle(
 
 const patterns = new Map(Object.values(operations).map(({ id, template }) => [id, patternOf(template)]))
 
-/** As they were sent: the router has decoded its values, so that a comma and an encoded comma are the same. */
+/**
+ * As they were sent: the router has decoded its values, so that a comma and an encoded comma are the same.
+ */
 function rawParameters({ id, pathNames }: OperationInfo, { raw, headers }: FastifyRequest): RawParameters {
   const [path, query = ''] = raw.url!.split(/\?(.*)/s)
   const values = patterns.get(id)!.exec(path) ?? []
