@@ -74,7 +74,7 @@ interface SaleRequest {
 export async function openSale(
   tx: Transaction,
   { operation, principal }: SaleRequest,
-  { projectId, buyer: buyerId = principal.userId }: { projectId: string | null; buyer: string | undefined },
+  { projectId, buyer: buyerId = principal.userId }: { projectId: string | null; buyer?: string },
 ): Promise<string> {
   if (buyerId === principal.userId) {
     await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
@@ -86,7 +86,7 @@ export async function openSale(
     lock: true,
   }).catch((error) => {
     throw isMissingRole(error)
-      ? forbidden('The customer needs the role editor in this project.', 'role', projectId)
+      ? forbidden('The customer needs the role editor in this project.', 'role', projectId!)
       : error
   })
   return buyerId

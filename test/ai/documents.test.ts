@@ -390,8 +390,8 @@ t.test('a new text is parsed again, and searches find the old text until then', 
     (await person.client.put(pathOf(document), { text: 'x' }, { headers: { 'if-match': etag } })).status,
     412,
   )
-  const again = await person.client.post(`${pathOf(document)}/retry`)
-  t.match(again, { status: 200, body: { status: 'queued' } }, 'the document is queued already')
+  const retried = await person.client.post(`${pathOf(document)}/retry`)
+  t.match(retried, { status: 200, body: { status: 'queued' } }, 'the document is queued already')
   const found = async (query: string) =>
     (
       await person.client.post(`/ai/knowledge/${baseId}/search`, {
@@ -413,7 +413,7 @@ t.test('a new text is parsed again, and searches find the old text until then', 
   t.same(await typesOf(document.id), ['created', 'ready', 'updated', 'updated', 'updated', 'ready'])
   t.equal((await prisma.document.findUnique({ where: { id: document.id } }))!.revision, 2)
 
-  const again = await person.client.post(`${pathOf(document)}/retry`)
+  const retried = await person.client.post(`${pathOf(document)}/retry`)
   t.match([again.status, again.body.status], [200, 'queued'])
   await waitUntilDone(person, document)
   t.equal(
