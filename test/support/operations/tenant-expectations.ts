@@ -88,6 +88,7 @@ export const exceptions: Exception[] = [
       'requestMagicLink',
       'requestPasswordReset',
       'resetPassword',
+      'introspectToken',
       'getCurrentSession',
       'signOut',
       'changePassword',
