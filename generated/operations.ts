@@ -60,6 +60,7 @@ export interface OperationsByTag {
     | 'signIn'
     | 'refreshSession'
     | 'moveSessionToCookie'
+    | 'introspectToken'
     | 'getCurrentSession'
     | 'signOut'
     | 'requestMagicLink'
@@ -461,6 +462,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     idempotent: false,
     ifMatch: null,
     etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  introspectToken: {
+    id: "introspectToken",
+    method: "POST",
+    path: "/v1/auth/introspect",
+    url: "/v1/auth/introspect",
+    tag: "auth",
+    scopes: [],
+    rateLimit: "refresh",
+    validators: {"query":"queryNone","body":"bodyTokenToIntrospect"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"],"maxBytes":1048576},
+    errors: [400,401,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyTokenIntrospection"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
     paged: false,
     projectAccess: null,
     secretAnswer: false

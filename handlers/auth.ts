@@ -24,6 +24,7 @@ import {
   type RefreshRequest,
   type SessionTokens,
 } from '../services/auth/sessions/sessions.ts'
+import { introspect } from '../services/auth/introspection.ts'
 import { changeAddress, setPassword } from '../services/auth/account-changes.ts'
 import { holdProof, requireProof } from '../services/auth/passwords/proof.ts'
 import { lockActiveUser } from '../services/users/users.ts'
@@ -66,6 +67,10 @@ export const auth = {
     requireOwnPage(config, headers)
     const { session, cookie } = await moveToCookie(db, services, refreshOf(body), { ip, identify })
     return { status: 200, body: session, headers: { 'set-cookie': sessionCookie(config, cookie) } }
+  },
+
+  async introspectToken({ body: { token } }, services) {
+    return { status: 200, body: await introspect(services, token) }
   },
 
   async getCurrentSession({ principal }, { db }) {

@@ -7,6 +7,7 @@ export const operationTable = {
   signIn: {"method":"POST","path":"/auth/sessions","prefix":"/v1","name":"auth.sessions.sign","body":true,"answer":"json"},
   refreshSession: {"method":"POST","path":"/auth/sessions/refresh","prefix":"/v1","name":"auth.sessions.refresh","body":true,"answer":"json"},
   moveSessionToCookie: {"method":"POST","path":"/auth/sessions/cookie","prefix":"/v1","body":true,"answer":"json"},
+  introspectToken: {"method":"POST","path":"/auth/introspect","prefix":"/v1","name":"auth.introspect","body":true,"answer":"json","type":"application/x-www-form-urlencoded"},
   getCurrentSession: {"method":"GET","path":"/auth/sessions/current","prefix":"/v1","name":"auth.sessions.current.get","answer":"json"},
   signOut: {"method":"DELETE","path":"/auth/sessions/current","prefix":"/v1","name":"auth.sessions.current.sign","answer":null},
   requestMagicLink: {"method":"POST","path":"/auth/magic-links","prefix":"/v1","name":"auth.magicLinks.request","body":true,"answer":"json"},

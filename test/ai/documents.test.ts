@@ -413,7 +413,7 @@ t.test('a new text is parsed again, and searches find the old text until then', 
   t.same(await typesOf(document.id), ['created', 'ready', 'updated', 'updated', 'updated', 'ready'])
   t.equal((await prisma.document.findUnique({ where: { id: document.id } }))!.revision, 2)
 
-  const retried = await person.client.post(`${pathOf(document)}/retry`)
+  const again = await person.client.post(`${pathOf(document)}/retry`)
   t.match([again.status, again.body.status], [200, 'queued'])
   await waitUntilDone(person, document)
   t.equal(

@@ -189,7 +189,7 @@ t.test('the Content-Type of URL-encoded fields may vary in case and parameters',
       const { status, text } = await sendRaw(
         server,
         `${method} ${pathOf(request)} HTTP/1.1`,
-        [`content-type: ${type}`],
+        [`authorization: Bearer ${request.caller.key}`, `content-type: ${type}`],
         encodedBody(request)!.raw,
       )
       t.equal(status, successStatus(id), `${id} ${type} ${text.slice(0, 300)}`)

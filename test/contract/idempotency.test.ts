@@ -1,6 +1,6 @@
 // Idempotency: a POST repeated with the same key and body takes effect once and gets the same answer.
 import t from 'tap'
-import type { OperationId } from '../../generated/operations.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
 import { allScopes, type Scope } from '../../services/users/scopes.ts'
 import {
   send,
@@ -19,7 +19,7 @@ const server = await startServer(t)
 const changes = await recordChanges(t, server)
 const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
 /** Read-only POSTs. They run again. */
-const readOnlyPosts: OperationId[] = ['searchKnowledgeBase', 'explainAccess']
+const readOnlyPosts: OperationId[] = ['searchKnowledgeBase', 'explainAccess', 'introspectToken']
 /** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [
   'changePassword',
@@ -57,7 +57,7 @@ for (const id of readOnlyPosts) {
     const { secret } = await createApiKey(server, request.caller.id, { projectIds: [] })
     t.equal(
       (await send(request, { ...withIdempotencyKey('once'), key: secret })).status,
-      403,
+      operations[id].scopes?.length === 0 ? successStatus(id) : 403,
       'a repeated request still needs permission',
     )
   })

@@ -145,7 +145,7 @@ const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPas
 /** Ends the session that this test would read with. `endSignIn` leaves the same event. */
 const ending: OperationId[] = ['signOut']
 /** POST operations that only read. */
-const questions: OperationId[] = ['searchKnowledgeBase', 'explainAccess']
+const questions: OperationId[] = ['searchKnowledgeBase', 'explainAccess', 'introspectToken']
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
 /**

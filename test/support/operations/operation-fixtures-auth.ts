@@ -457,6 +457,11 @@ export const authFixtures = {
     build: async (context) => ({ ...(await signedIn(onPasskey)(context)), body: { name: 'Laptop' } }),
   },
   removePasskey: { build: signedIn(onPasskey) },
+  introspectToken: {
+    build: async ({ server, caller }) => ({
+      body: { token: (await createSignIn(server, caller.id)).access_token },
+    }),
+  },
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },
   requestMagicLink: { build: () => ({ body: { email: newEmail() } }) },

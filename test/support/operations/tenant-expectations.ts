@@ -89,6 +89,7 @@ export const exceptions: Exception[] = [
       'requestMagicLink',
       'requestPasswordReset',
       'resetPassword',
+      'introspectToken',
       'getCurrentSession',
       'signOut',
       'changePassword',
