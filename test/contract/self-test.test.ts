@@ -147,8 +147,10 @@ t.test('the test client throws on every answer that the spec does not declare', 
   const without = (headers: Record<string, string>, missing: string) =>
     Object.fromEntries(Object.entries(headers).filter(([name]) => name !== missing))
   const download = '/storage/files/file_01jd6y8m5qe8btc4y5w1r0n3fz/download'
-  const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details: { request_id: 'x' } } })
-  const page = '{"data":[],"pagination":{"page":1,"limit":20,"total":0,"total_pages":0,"next_cursor":null}}'
+  const details = { reason: 'not_found', request_id: 'x' }
+  const error = JSON.stringify({ error: { code: 'NOT_FOUND', message: 'x', details } })
+  const pagination = { page: 1, limit: 20, total: 0, total_pages: 0, next_cursor: null, has_more: false }
+  const page = JSON.stringify({ data: [], pagination })
 
   const isCounted = (path: string): boolean => path !== '/healthz'
 

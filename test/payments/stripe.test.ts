@@ -229,6 +229,7 @@ t.test('a bank payment succeeds later or fails', async (t) => {
     'checkout.created',
     'order.paid',
     'checkout.completed',
+    'order.payment_failed',
     'checkout.expired',
     'order.canceled',
   ])

@@ -899,7 +899,7 @@ const mistakes: Record<string, Mistake> = {
   'an unknown condition of implied headers': {
     file: 'openapi.yaml',
     change: ['  counted: {', '  limited: {'],
-    says: /unknown `limited`: every, counted, unavailable, replayable/,
+    says: /unknown `limited`: every, counted, unavailable, refused, replayable/,
     at: 'limited',
   },
   'a security scheme that the server does not support': {

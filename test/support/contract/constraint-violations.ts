@@ -64,7 +64,9 @@ export function violationsOf(
     case 'multipleOf':
       return values(limit * 2 + limit / 2, limit * 2 + 1)
     case 'minItems':
-      return values((current as Json[]).slice(0, limit - 1))
+      return values(
+        (Array.isArray(current) ? current : variantsOf(document, flat.items ?? {}, limit)).slice(0, limit - 1),
+      )
     case 'maxItems':
       return values(variantsOf(document, flat.items ?? {}, limit + 1))
     case 'uniqueItems': {

@@ -116,7 +116,15 @@ export const exceptions: Exception[] = [
     reason: 'a filter of the keys of an own service account',
   },
   {
-    operations: ['listFiles', 'listFileLinks', 'listSessions', 'listKnowledgeBases', 'listDocuments'],
+    operations: [
+      'listFiles',
+      'listFileLinks',
+      'listSessions',
+      'listKnowledgeBases',
+      'listDocuments',
+      'listProducts',
+      'listPrices',
+    ],
     field: 'query created_by',
     expected: 'own',
     reason: 'a filter of what the caller may read, by an author who may have left',
@@ -125,6 +133,12 @@ export const exceptions: Exception[] = [
     operations: ['getProduct', 'getPrice', 'listProducts', 'listPrices', 'listModels'],
     expected: 'allowed',
     reason: 'all users share the catalog and the models',
+  },
+  {
+    operations: ['createCheckout'],
+    callers: ['operator'],
+    expected: 'allowed',
+    reason: 'sellers create sessions for the orders of their customers',
   },
   {
     operations: ['listEvents', 'streamEvents'],
