@@ -206,7 +206,6 @@ const testedElsewhere: EventType[] = [
   'chat.failed',
   'document.ready',
   'document.failed',
-  'order.payment_failed',
   'refund.updated',
   'subscription.renewed',
   'subscription.past_due',
