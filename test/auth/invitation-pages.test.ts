@@ -105,8 +105,9 @@ for (const kind of kinds) {
       const joined = await isMember(kind, invited)
       const where = { userId: person.id, type: { in: ['member.added', 'organization_member.added'] } }
       t.ok((await prisma.event.count({ where })) <= 1)
-      const declined = replies.filter(({ location }) => location === '/account').length
-      t.equal(declined, joined ? 0 : 1, 'a membership is not ended by the other form')
+      // A repeated answer that has been given already succeeds.
+      const isDeclined = replies.some(({ location }) => location === '/account')
+      t.equal(isDeclined, !joined, 'a membership is not ended by the other form')
     }
   })
 

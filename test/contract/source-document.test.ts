@@ -84,7 +84,7 @@ t.test('a reference in the body that does not exist is named', async (t) => {
   const { client } = await server.person()
   const details = async (method: 'post' | 'put' | 'get', path: string, body?: object): Promise<unknown> => {
     const { status, body: answer } = await client[method](path, body as object)
-    const { request_id: _id, ...rest } = answer.error.details
+    const { request_id: _id, reason: _reason, ...rest } = answer.error.details
     return { status, ...rest }
   }
   const price = 'prc_01jd6y8m5qe8btc4y5w1r0n3fz'

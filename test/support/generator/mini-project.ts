@@ -1,13 +1,18 @@
 // A separate project for tests of the generator and the HTTP layer: a copy of the code with the mini spec,
 // which a test may change.
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { FastifyInstance } from 'fastify'
 
 const root = resolve(import.meta.dirname, '../../..')
+
+/** The server of the project throws the errors of this project. */
+const [errorCodes] = /^x-error-codes:\n(?:(?: .*|#.*)?\n)*/m.exec(
+  readFileSync(join(root, 'spec/openapi.yaml'), 'utf8'),
+)!
 
 interface GenerateOptions {
   check?: boolean
@@ -58,6 +63,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
   const script = (name: string): string =>
     ownGenerator ? join(folder, 'scripts/generate', name) : join(root, 'scripts/generate', name)
   cpSync(join(root, 'test/support/generator/mini-spec'), join(folder, 'spec'), { recursive: true })
+  appendFileSync(join(folder, 'spec/openapi.yaml'), errorCodes)
   mkdirSync(join(folder, 'handlers'))
   // Reuses the compiled runtime of the client and the statements, which do not depend on the spec.
   copyTo(folder, ['generated/client', 'generated/sql'])
