@@ -162,7 +162,7 @@ const cases: Record<string, InvalidRequest> = {
     body: { messages: [{ role: 'boss', content: 'Hi' }] },
     field: 'messages[0].role',
     constraint: 'enum',
-    says: 'messages[0].role must be one of system, user, assistant',
+    says: 'messages[0].role must be one of system, developer, user, assistant, tool',
   },
   'an enum with many values': {
     path: '/webhooks/endpoints',

@@ -77,7 +77,7 @@ t.test('an unexpected error is answered without details, and the log has all of 
   const { client } = await server.person()
   const { status, body, headers } = await client.get('/user/profile')
   t.equal(status, 500)
-  t.same(Object.keys(body.error.details), ['request_id'])
+  t.same(Object.keys(body.error.details), ['reason', 'request_id'])
   t.notOk(JSON.stringify(body).includes('hunter2'))
   const line = server.logs.map((text) => JSON.parse(text)).find((entry) => entry.msg === 'request failed')
   t.equal(line.request_id, headers.get('x-request-id'))

@@ -24,7 +24,7 @@ t.test('a project is created, read, updated and listed', async (t) => {
   t.equal(got.response.headers.get('ETag'), response.headers.get('ETag'))
   t.same(await api.listProjects(), {
     data: [made],
-    pagination: { page: 1, limit: 20, total: 1, total_pages: 1, next_cursor: null },
+    pagination: { page: 1, limit: 20, total: 1, total_pages: 1, next_cursor: null, has_more: false },
   })
 
   const changed = await api.updateProject({

@@ -111,7 +111,7 @@ t.test('each kind of error has its class', async (t) => {
     [() => unknownKey.getProfile(), client.AuthenticationError, { status: 401, code: 'UNAUTHORIZED' }],
     [() => api.users.list(), client.PermissionError, { status: 403, code: 'FORBIDDEN' }],
     [() => api.projects.get(missing), client.NotFoundError, { status: 404, code: 'NOT_FOUND' }],
-    [() => api.projects.archive(archived.id), client.ConflictError, { status: 409 }],
+    [() => api.projects.update(archived.id, { name: 'x' }), client.ConflictError, { status: 409 }],
     [
       () => api.projects.update(project.id, { name: 'x' }, { headers }),
       client.PreconditionFailedError,
