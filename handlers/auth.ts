@@ -69,7 +69,8 @@ export const auth = {
     return { status: 200, body: session, headers: { 'set-cookie': sessionCookie(config, cookie) } }
   },
 
-  async introspectToken({ body: { token } }, services) {
+  // RFC 7662, 2.1: a server may ignore the hint.
+  async introspectToken({ body: { token, token_type_hint: _hint } }, services) {
     return { status: 200, body: await introspect(services, token) }
   },
 

@@ -30,11 +30,12 @@ function migrate(
 const withoutServer = ((): Record<string, string> => {
   const root = new URL('../..', import.meta.url).href
   const hook = `import { registerHooks } from 'node:module'
-// The table of errors is data.
 const served = ['app', 'handlers', 'services', 'generated'].map((folder) => '${root}' + folder + '/')
+// The table of errors is data.
+const isServed = (url) => served.some((folder) => url.startsWith(folder)) && !url.endsWith('/error-codes.ts')
 registerHooks({
   load(url, context, next) {
-    if (served.some((folder) => url.startsWith(folder)) && !url.endsWith('/error-codes.ts')) throw new Error('loads ' + url)
+    if (isServed(url)) throw new Error('loads ' + url)
     return next(url, context)
   },
 })`

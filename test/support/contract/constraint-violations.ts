@@ -65,7 +65,9 @@ export function violationsOf(
       return values(limit * 2 + limit / 2, limit * 2 + 1)
     case 'minItems':
       return values(
-        (Array.isArray(current) ? current : variantsOf(document, flat.items ?? {}, limit)).slice(0, limit - 1),
+        Array.isArray(current)
+          ? current.slice(0, limit - 1)
+          : variantsOf(document, flat.items ?? {}, limit - 1),
       )
     case 'maxItems':
       return values(variantsOf(document, flat.items ?? {}, limit + 1))
