@@ -2216,7 +2216,7 @@ export interface Methods {
    */
   removeOrganizationMember (input: RemoveOrganizationMemberInput): Answer<undefined>
   /**
-   * Accept an invitation to an organization: `POST /v1/organizations/{id}/members/{member_id}/accept`
+   * Accept an invitation by the id of its member: `POST /v1/organizations/{id}/members/{member_id}/accept`
    *
    * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). Accepting it again returns your membership. `removeOrganizationMember` declines it. Returns 409 if the invitation has expired.
    */

@@ -47,6 +47,13 @@ SELECT 'order' AS name, o.project_id, o.owner_id,
  WHERE its_project.id = o.project_id) AS project_status
 FROM orders o WHERE o.id = $2
 UNION ALL
+SELECT 'refund' AS name, r.project_id, r.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = r.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = r.project_id) AS project_status
+FROM refunds r WHERE r.id = $2
+UNION ALL
 SELECT 'checkout session' AS name, h.project_id, h.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = h.project_id AND your_member.user_id = $1) AS your_role,

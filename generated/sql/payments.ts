@@ -396,6 +396,28 @@ export interface FindPendingRefundRow {
 }
 
 /**
+ * The caller's access to a refund.
+ * @see prisma/sql/payments/find-refund-access.sql
+ */
+export const findRefundAccess = optional<{ user_id: string; id: string }, FindRefundAccessRow>(
+  'payments/find-refund-access',
+  `SELECT r.project_id, r.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = r.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = r.project_id) AS project_status
+FROM refunds r
+WHERE r.id = $2`,
+  ['user_id', 'id'],
+)
+export interface FindRefundAccessRow {
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * The status of a refund, or of a payment that is refunded because it was late.
  * @see prisma/sql/payments/find-refund-status.sql
  */

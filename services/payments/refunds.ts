@@ -7,18 +7,18 @@ import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import { findOrder, openOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
+import { findOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
+import { requireAccess } from '../projects/resource-access.ts'
 import type { PaymentServices } from './gateway.ts'
 import type { SalesFilter } from './sales.ts'
 
 export type Refund = components['schemas']['Refund']
 
-/** Reads the refund that the request names, if the caller may read its order. */
+/** Reads the refund that the request names, if the caller has access to it. */
 export async function openRefund(db: Db, request: OrderRequest): Promise<Refund> {
   const { id } = request.params
-  const found = await sql.findOrderOfRefund(db, { id })
-  if (found === undefined) throw notFound('refund', id)
-  await openOrder(db, { ...request, params: { id: found.order_id } })
+  const found = await sql.findRefundAccess(db, { id, user_id: request.principal.userId })
+  requireAccess(found, request, { name: 'refund', id })
   return await sql.readRefund(db, { id })
 }
 

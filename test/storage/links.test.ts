@@ -67,7 +67,7 @@ t.test('a link is created, returned once with its URL, listed, followed and revo
   t.same(one.body, link, 'the URL is not returned again')
   t.same((await owner.client.get(path)).body, {
     data: [link],
-    pagination: { page: 1, limit: 20, total: 1, total_pages: 1, next_cursor: null },
+    pagination: { page: 1, limit: 20, total: 1, total_pages: 1, has_more: false, next_cursor: null },
   })
   t.equal(
     (await owner.client.get(`${path}/${link.id}`, { headers: { 'if-none-match': one.headers.get('etag')! } }))

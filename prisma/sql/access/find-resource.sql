@@ -16,6 +16,9 @@ UNION ALL
 SELECT 'order' AS name, {projects/access row=o role=payments_role}
 FROM orders o WHERE o.id = :id
 UNION ALL
+SELECT 'refund' AS name, {projects/access row=r role=payments_role}
+FROM refunds r WHERE r.id = :id
+UNION ALL
 SELECT 'checkout session' AS name, {projects/access row=h role=payments_role}
 FROM checkouts h WHERE h.id = :id
 UNION ALL

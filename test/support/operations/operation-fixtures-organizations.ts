@@ -106,14 +106,15 @@ async function memberOf(server: TestServer, organizationId: string, userId: stri
   })
 }
 
+/** An invitation of the caller, or with `isAdded` the membership, with the id of the member. */
 const onInvitation =
-  ({ expired = false } = {}): RequestBuilder =>
+  ({ isAdded = false, expired = false } = {}): RequestBuilder =>
   async (context) => {
     const { server, caller } = context
     const { database } = server.services
     const inviter = await createUser(server)
     const { id } = await database.transaction((tx) => insertOrganization(tx, inviter, { name: 'Theirs' }))
-    const member = await addMemberTo(server, id, { userId: caller.id, isAdded: false }, 'member', inviter)
+    const member = await addMemberTo(server, id, { userId: caller.id, isAdded }, 'member', inviter)
     if (expired)
       await server.services.database.prisma.organizationMember.update({
         where: { id: member },
@@ -122,19 +123,12 @@ const onInvitation =
     return { params: { id, member_id: member } }
   }
 
-/** An invitation of the caller to an organization of the admin, or with `isAdded` the membership. */
+/** The same, with the id of the invitation. */
 const onOwnInvitation =
-  ({ isAdded = false, expired = false } = {}): RequestBuilder =>
+  (options: Parameters<typeof onInvitation>[0] = {}): RequestBuilder =>
   async (context) => {
-    const { server, caller } = context
-    const id = await createOrganization({ ...context, role: 'none' })
-    const member = await addMemberTo(server, id, { userId: caller.id, isAdded })
-    if (expired)
-      await server.services.database.prisma.organizationMember.update({
-        where: { id: member },
-        data: { expiresAt: new Date(0) },
-      })
-    return { params: { id, invitation_id: member } }
+    const { id, member_id: invitation } = (await onInvitation(options)(context)).params!
+    return { params: { id, invitation_id: invitation } }
   }
 
 /** An invitation of somebody else to the caller's organization. */

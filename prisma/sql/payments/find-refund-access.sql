@@ -1,0 +1,5 @@
+-- The caller's access to a refund.
+-- @optional
+SELECT {projects/access row=r role=payments_role}
+FROM refunds r
+WHERE r.id = :id
