@@ -78,6 +78,8 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   const headers = Object.fromEntries(
     (declared?.headers ?? [])
       .filter(({ name }) => !omittedHeaders.has(name.toLowerCase()))
+      // Most conflicts last: a client that waits and repeats its request would never end.
+      .filter(({ name, required }) => required || status !== 409 || name.toLowerCase() !== 'retry-after')
       .map(({ name, schema }) => [name, headerValue(document, name, schema)]),
   )
   const media = declared?.media.find(({ type }) => isJson(type)) ?? declared?.media[0]

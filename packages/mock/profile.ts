@@ -2,7 +2,7 @@
 import type { Format, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { fieldName, keysOf } from '@platform-api/openapi/json-pointer.ts'
-import { invalidRequest, type Problem } from './errors.ts'
+import { invalidRequest, type MockError, type Problem } from './errors.ts'
 
 export interface MockProfile {
   /** The formats of strings that are checked. */
@@ -11,6 +11,8 @@ export interface MockProfile {
   parseJson(body: Buffer): unknown
   /** Adds the problems of the value to `problems`. */
   check(validate: ValidateFunction, value: unknown, location: Problem['location'], problems: Problem[]): void
+  /** The body of an error, if the contract declares no other. */
+  errorBody(error: Pick<MockError, 'status' | 'code' | 'message' | 'details'>, requestId: string): object
   /** Whether the PUT of the path is also a PATCH, although the document does not declare it. */
   acceptsPatch(item: object): boolean
 }
@@ -39,5 +41,8 @@ export const openapi: MockProfile = {
       problems.push({ field, constraint: keyword, message: `${field} ${says}`, location })
     }
   },
+  errorBody: ({ code, message, details }, requestId) => ({
+    error: { code, message, details: { ...details, request_id: requestId } },
+  }),
   acceptsPatch: () => false,
 }

@@ -201,7 +201,7 @@ export async function createMock({
   ): FastifyReply {
     const { status: own = 500, code = 'SERVER_ERROR', message, details = {}, headers = {} } = error
     const status = operation === null ? own : declaredOf(operation, alternatives[own] ?? [own])
-    const body = { error: { code, message, details: { ...details, request_id: request.id } } }
+    const body = profile.errorBody({ status: own, code, message, details }, request.id)
     const declared = operation === null ? undefined : responseFor(operation, status)
     const media = declared?.media.find(({ type }) => isJson(type))
     if (declared !== undefined && (media === undefined || !isValid(source.validation, media, body))) {

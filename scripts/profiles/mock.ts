@@ -1,5 +1,6 @@
 // This project's profile of the mock: requests are refused as the server refuses them, with the same
 // messages.
+import { ApiError, type Details, type ErrorCode } from '../../infra/errors.ts'
 import { formats } from '../../infra/validation/formats.ts'
 import { checkWith } from '../../infra/validation/problems.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
@@ -10,5 +11,7 @@ export const profile: MockProfile = {
   formats,
   parseJson: parseStrictJson,
   check: checkWith,
+  errorBody: ({ status, code, message, details }, requestId) =>
+    new ApiError(status, code as ErrorCode, message, details as Details).toBody(requestId),
   acceptsPatch,
 }

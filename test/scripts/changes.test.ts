@@ -176,7 +176,7 @@ t.test('a webhook is found in x-events', async (t) => {
 /** Additions to the real contract that must stay possible within `v1`. */
 const growth: Record<string, (schemas: Json) => void> = {
   'a status of subscriptions': ({ SubscriptionStatus }) => {
-    SubscriptionStatus.enum.push('trialing')
+    SubscriptionStatus.enum.push('expired')
   },
   'a role of members': ({ MemberRole }) => {
     MemberRole.enum.push('billing')

@@ -39,7 +39,13 @@ export interface MiniProject {
 
 /** @param files added to the project or replacing its files, by path. */
 export async function miniProject(folder: string, files: Record<string, string> = {}): Promise<MiniProject> {
-  copyTo(folder, ['infra', 'prisma/schema.prisma', 'package.json', 'tsconfig.json'])
+  copyTo(folder, [
+    'infra',
+    'generated/error-codes.ts',
+    'prisma/schema.prisma',
+    'package.json',
+    'tsconfig.json',
+  ])
   let hasServer = false
   /** Copies the code of the server when the project runs or changes it. The generator does not read it. */
   const ensureServer = (): void => {
