@@ -1,6 +1,5 @@
 // The types of the contract: an operation in generated/operations.ts, and bodies that are not JSON.
 import type { Readable } from 'node:stream'
-import type { components } from '../../generated/types.ts'
 
 /**
  * One message of a stream of server-sent events: an event with its data, or only an id, which a client sends
@@ -133,8 +132,8 @@ export interface OperationInfo {
   paged: boolean
   /** The query parameters that are objects: `name[key]=value`. */
   queryObjects?: string[]
-  projectAccess: { role: string; states?: string[]; operators?: components['schemas']['Scope'] } | null
-  organizationAccess?: { role: string; operators?: components['schemas']['Scope'] }
+  projectAccess: { role: string; states?: string[]; operators?: string } | null
+  organizationAccess?: { role: string; operators?: string }
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }
   /** Whether it serves the content of users' files, on the origin of FILES_URL. */
