@@ -112,7 +112,8 @@ const onInvitation =
   async (context) => {
     const { server, caller } = context
     const { database } = server.services
-    const inviter = await createUser(server)
+    // The caller is not in the organization yet.
+    const inviter = caller.id === server.admin.id ? await createUser(server) : server.admin.id
     const { id } = await database.transaction((tx) => insertOrganization(tx, inviter, { name: 'Theirs' }))
     const member = await addMemberTo(server, id, { userId: caller.id, isAdded }, 'member', inviter)
     if (expired)
