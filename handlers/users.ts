@@ -1,8 +1,9 @@
 // Users, as an admin manages them.
 import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/contract/changes.ts'
-import { forbidden } from '../infra/errors.ts'
+import { conflict, forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
+import { mailToken } from '../services/auth/tokens/mailed-tokens.ts'
 import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/deletion/delete-user.ts'
 import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
@@ -23,18 +24,38 @@ export const users = {
     return { status: 200, body: await listUsers(lists, query, filesUrl()) }
   },
 
-  async createUser({ principal, body }, { db, config, events, filesUrl }) {
-    const { email_verified: emailVerified = true, role = 'user', ...fields } = body
+  async createUser({ principal, body }, { db, config, cipher, mails, events, filesUrl }) {
+    const {
+      email_verified: emailVerified = true,
+      role = 'user',
+      create_api_key: needsKey = true,
+      send_invitation: isInvited = false,
+      ...fields
+    } = body
+    if (isInvited && config.smtpUrl === null)
+      throw conflict(
+        'mail_not_configured',
+        'The server sends no e-mails: SMTP_URL is not set.',
+        'send_invitation',
+      )
     if (role === 'admin') requireMayMakeAdmin(principal)
     return await db.transaction(async (tx) => {
       const row = await insertUser(tx, { ...fields, emailVerified, role })
-      const key = await insertApiKey(tx, config.keyMode, {
-        userId: row.id,
-        name: 'first key',
-        scopes: defaultScopes(role),
-        projectIds: null,
-        expiresAt: null,
-      })
+      const key = needsKey
+        ? await insertApiKey(tx, config.keyMode, {
+            userId: row.id,
+            name: 'first key',
+            scopes: defaultScopes(role),
+            projectIds: null,
+            expiresAt: null,
+          })
+        : null
+      if (isInvited)
+        await mailToken(
+          tx,
+          { cipher, mails },
+          { kind: 'account_invitation', email: row.email!, userId: row.id },
+        )
       const user = toUser(row, filesUrl())
       await events.emit(tx, 'user.created', user)
       return { status: 201, body: { ...user, api_key: key }, headers: { location: `/v1/users/${user.id}` } }

@@ -4,7 +4,7 @@ import { html } from '../../infra/html/html.ts'
 import { alerts, lastAlert, type Alert } from './alerts.ts'
 
 /** The kinds of e-mail with a one-time token. */
-export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'email_change'
+export type Mailed = 'sign_up' | 'link' | 'password_reset' | 'account_invitation' | 'email_change'
 
 /** The e-mails about invitations. */
 type Invitation = 'invitation' | 'organization_invitation'
@@ -19,7 +19,15 @@ export const lifetimes: Record<Mailed, number> = {
   sign_up: 86_400,
   link: 15 * 60,
   password_reset: 3_600,
+  account_invitation: 7 * 86_400,
   email_change: 3_600,
+}
+
+/** What the token of an e-mail is for: an invitation to an account sets the first password. */
+export function purposeOf<Kind extends MailKind>(
+  kind: Kind,
+): Exclude<Kind, 'account_invitation'> | 'password_reset' {
+  return kind === 'account_invitation' ? 'password_reset' : (kind as Exclude<Kind, 'account_invitation'>)
 }
 
 export interface MailContent {
@@ -63,6 +71,12 @@ const templates: Record<Exclude<MailKind, Receipt>, Template> = {
     before: 'Set a new password with this link. It works once, within an hour.',
     action: 'Set a new password',
     after: ignore,
+  },
+  account_invitation: {
+    subject: 'Your new account',
+    before: 'An account was created for you. Set a password with this link; it works once, within 7 days.',
+    action: 'Set a password',
+    after: 'If you do not know why, ignore this e-mail.',
   },
   email_change: {
     subject: 'Confirm your new email address',
@@ -153,6 +167,6 @@ function linkOf(
   if (invitation !== null && invitations !== null) return `${invitations}/${invitation}`
   if (token === null) return home
   const link = new URL(url)
-  link[part] = new URLSearchParams({ kind, token }).toString()
+  link[part] = new URLSearchParams({ kind: purposeOf(kind), token }).toString()
   return link.href
 }

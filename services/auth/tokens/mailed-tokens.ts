@@ -4,11 +4,11 @@ import * as sql from '../../../generated/sql/auth.ts'
 import type { Transaction } from '../../../infra/database/database.ts'
 import type { Cipher } from '../../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../../mail/mails.ts'
-import { lifetimes, type Mailed } from '../../mail/templates.ts'
+import { lifetimes, purposeOf, type Mailed } from '../../mail/templates.ts'
 import { newOneTimeToken, tokenDigest } from '../../../infra/encryption/tokens.ts'
 
 /** The purpose of a one-time token. `oidc` tokens are not sent by e-mail: the browser brings them back. */
-export type TokenPurpose = Mailed | 'oidc'
+export type TokenPurpose = Exclude<Mailed, 'account_invitation'> | 'oidc'
 
 export interface MailedToken {
   kind: Mailed
@@ -28,7 +28,7 @@ export async function mailToken(
   const recipient = email.toLowerCase()
   await sql.insertToken(tx, {
     digest: tokenDigest(token),
-    purpose: kind,
+    purpose: purposeOf(kind),
     email: recipient,
     user_id: userId,
     name,
