@@ -127,7 +127,6 @@ export const errorCodes = {
       removed: 'answer_removed',
       in_progress: 'in_progress',
       email_taken: 'email_taken',
-      mail_not_configured: 'mail_not_configured',
       passkey_exists: 'passkey_exists',
       member_exists: 'member_exists',
       invitation_exists: 'invitation_exists',

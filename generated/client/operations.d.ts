@@ -2128,7 +2128,7 @@ export interface Methods {
   /**
    * Create a user: `POST /v1/users`
    *
-   * Creates a user. With `create_api_key: false` and `send_invitation: true` the user gets a link for the first sign-in by e-mail, and no key exists. Otherwise returns the secret of a first API key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken, or for an invitation if the server sends no e-mails (constraint `mail_not_configured`). It needs the scope `users:admin`.
+   * Creates a user. With `create_api_key: false` and `send_invitation: true` the user gets a link for the first sign-in by e-mail, and no key exists. Otherwise returns the secret of a first API key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. It needs the scope `users:admin`.
    */
   createUser (input: CreateUserInput): Answer<UserWithApiKey>
   /**

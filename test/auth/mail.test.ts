@@ -117,6 +117,29 @@ t.test('a reset sets the password, ends the sessions and sends an alert to the u
   t.equal(alert.subject, 'Your password was changed')
 })
 
+t.test('an operator creates a person without a key, who sets a password by a link', async (t) => {
+  const email = newEmail()
+  const person = { email, name: 'Ada', create_api_key: false, send_invitation: true }
+  const made = await server.admin.client.post('/users', person)
+  t.match(made, { status: 201, body: { email, api_key: null } })
+  const keys = { where: { userId: made.body.id } }
+  t.equal(await server.services.database.prisma.apiKey.count(keys), 0)
+  const [mail, ...others] = await mailsTo(email, 1)
+  t.same([mail.subject, others], ['Your new account', []])
+  const confirm = { token: tokenIn(mail, 'password_reset'), password }
+  t.match(await anyone.post('/auth/password-resets/confirm', confirm), {
+    status: 201,
+    body: { user_id: made.body.id },
+  })
+  t.match(await anyone.post('/auth/password-resets/confirm', confirm), refusal('unknown'))
+  const session = await anyone.post('/auth/sessions', { method: 'password', email, password })
+  t.equal(session.status, 201)
+  const quiet = newEmail()
+  const other = await server.admin.client.post('/users', { email: quiet, name: 'Bob' })
+  t.type(other.body.api_key.key, 'string', 'a key is the default')
+  t.same(await sentTo(server, quiet), [])
+})
+
 t.test('a user changes the address by a link to the new one', async (t) => {
   const person = await server.person({ email: newEmail() })
   await setPassword(server, person.id)
