@@ -96,7 +96,13 @@ for (const { id, body: declared, form } of withBody) {
     const wrong = Object.fromEntries(
       fields.map(([name, schema]) => [
         name,
-        form ? wrongText(schema) : !typed ? 'x'.repeat(600) : allows(schema, 'object') ? 7 : {},
+        form
+          ? wrongText(schema)
+          : !typed
+            ? 'x'.repeat(Math.max(600, (schema.maxLength ?? 0) + 1))
+            : allows(schema, 'object')
+              ? 7
+              : {},
       ]),
     )
     const before = await changes()
