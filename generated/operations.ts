@@ -475,7 +475,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: [],
     rateLimit: "refresh",
     validators: {"query":"queryNone","body":"bodyTokenToIntrospect"},
-    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"],"maxBytes":1048576},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
     errors: [400,401,406,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyTokenIntrospection"}

@@ -91,7 +91,7 @@ t.test('a token that is not valid is only not active', async (t) => {
     'a forged token': `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`,
     'a refresh token': session.refresh_token,
     'a cookie': cookie.split('=')[1],
-    'a token of another issuer': `${'a'.repeat(3000)}.${'b'.repeat(3000)}.${'c'.repeat(3000)}`,
+    'a token of another issuer': `${'a'.repeat(2000)}.${'b'.repeat(2000)}.${'c'.repeat(2000)}`,
     'a token after a space': ` ${token}`,
     'two tokens': `${token} ${token}`,
     'text of another alphabet': 'ключ',
