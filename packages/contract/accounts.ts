@@ -138,7 +138,9 @@ async function requireValidKey(operations: Operation[], sender: Sender, key: str
 /** The path to the response property whose pattern matches the given key; null if there is none. */
 function keyProperty(document: Json, operation: Operation, key: string): string[] | null {
   const look = (node: Json, path: string[]): string[] | null => {
-    const schema = schemaOf(document, node)
+    const whole = schemaOf(document, node)
+    // A key may be null: `anyOf` of an object and null.
+    const schema = schemaOf(document, whole.anyOf?.find((each: Json) => each.type !== 'null') ?? whole)
     if (
       typeof schema.pattern === 'string' &&
       kindOf(schema) === null &&
