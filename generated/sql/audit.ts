@@ -151,8 +151,8 @@ export interface ListEntriesRow {
 /**
  * The organizations that entries belong to, by the number of the entry: the organization in the path, that of
  * the project or of the service account in the path, or that of the service account that sent the request. A
- * request that was not done belongs to it only if its user is a member there: nobody writes into the log of
- * others.
+ * refused request belongs to the organization only if its user is a member: strangers cannot write into the
+ * log.
  * @see prisma/sql/audit/list-organizations.sql
  */
 export const listOrganizations = many<{ users: readonly (string | null)[]; organizations: readonly (string | null)[]; projects: readonly (string | null)[]; accounts: readonly (string | null)[]; done: readonly boolean[] }, ListOrganizationsRow>(

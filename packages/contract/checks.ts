@@ -1,6 +1,7 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
 // body and header fields.
 import { isJson, responseFor, type Json, type Response } from '@platform-api/openapi/document.ts'
+import { essenceOf, includesType } from '@platform-api/openapi/media-types.ts'
 import type { AnswerRules } from './profile.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
@@ -38,10 +39,11 @@ export function problemsOf(answer: Answer, validation: Validation, rules: Answer
 
 function bodyProblems(answer: Answer, { media }: Response, validation: Validation): Problem[] {
   const { operation, status, text, body } = answer
-  const type = answer.headers.get('content-type')?.split(';')[0].trim().toLowerCase() ?? null
+  const sent = answer.headers.get('content-type')
+  const type = sent === null ? null : essenceOf(sent)
   if (media.length === 0)
     return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, actual: excerpt(answer) }]
-  const found = type === null ? undefined : media.find((each) => covers(each.type, type))
+  const found = type === null ? undefined : media.find((each) => includesType(each.type, type))
   if (found === undefined)
     return [
       { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
@@ -58,12 +60,6 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
           actual: `${describe(problem)} in ${excerpt(answer)}`,
         },
       ]
-}
-
-/** Whether the declared media type, which may be a range such as `image/*`, includes the type. */
-function covers(declared: string, type: string): boolean {
-  const name = declared.split(';')[0].trim().toLowerCase()
-  return name === type || name === '*/*' || (name.endsWith('/*') && type.startsWith(name.slice(0, -1)))
 }
 
 function headerProblems(

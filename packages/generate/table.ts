@@ -121,7 +121,7 @@ function row(document: Json, operation: Operation): object {
         .filter(([, { media }]) => media.length > 0)
         .map(([status, { media }]) => [
           status === 'DEFAULT' ? 'default' : String(status),
-          concreteType(media[0].type, isBytes(media[0].schema)),
+          concreteType(media[0].type, media[0].schema),
         ]),
     ),
     security,
@@ -132,15 +132,12 @@ function row(document: Json, operation: Operation): object {
   }
 }
 
-/** Only what differs from the usual is written. */
+/** The parameter without what openapi.json has of it. */
 function parameterRow({ schema: _schema, examples: _examples, ...row }: Parameter): object {
   return row
 }
 
 const resolveOnce = (document: Json, ref: string): Json => valueAt(document, keysOfFragment(ref))
-
-const isBytes = ({ format, contentMediaType, ...rest }: Json): boolean =>
-  format === 'binary' || contentMediaType !== undefined || Object.keys(rest).length === 0
 
 function hasSchema(document: Json, pointer: string): boolean {
   return resolveOnce(document, pointer) !== undefined

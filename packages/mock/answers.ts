@@ -87,11 +87,7 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   const node = valueAt(document, keysOfFragment(media.pointer.replace(/\/schema$/, '')))
   if (node?.['x-stream-events'] !== undefined)
     return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }
-  const isBytes =
-    media.schema.format === 'binary' ||
-    media.schema.contentMediaType !== undefined ||
-    Object.keys(media.schema).length === 0
-  const contentType = concreteType(media.type, isBytes)
+  const contentType = concreteType(media.type, media.schema)
   if (media.schema.format === 'binary' || !(isJson(contentType) || contentType.startsWith('text/')))
     return { status, contentType, headers, body: Buffer.from('bytes\n') }
   const value = bodyOf(source, operation, { media, node, name: example, status })

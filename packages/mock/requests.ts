@@ -63,7 +63,7 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
   ): { isPossiblePath: boolean; problems: Problem[] } {
     const of = (where: Parameter['in']): Parameter[] => parameters.filter((each) => each.in === where)
     const inPath = check(`${id} path`, 'text', () => objectOf(of('path'), true), values.path, 'query')
-    const media = body === null ? undefined : mediaOf(body.media, values.type)
+    const media = mediaFor({ body }, values.type)
     const lists = isJson(values.type) ? [] : listsIn(values.body)
     const problems: Problem[] = [
       ...values.notJson.map((each) => ({
@@ -133,7 +133,7 @@ function withChosenAlternatives(node: Json): Json {
 }
 
 /** The media type of the body that the request has; undefined if the operation does not take it. */
-export function mediaFor({ body }: Operation, type: string): Media | undefined {
+export function mediaFor({ body }: Pick<Operation, 'body'>, type: string): Media | undefined {
   return body === null ? undefined : mediaOf(body.media, type)
 }
 

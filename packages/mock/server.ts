@@ -13,7 +13,8 @@ import {
   type Operation,
 } from '@platform-api/openapi/document.ts'
 import { createValidation } from '@platform-api/contract/validation.ts'
-import { readParameters } from '@platform-api/openapi/parameters.ts'
+import { essenceOf } from '@platform-api/openapi/media-types.ts'
+import { decoded, readParameters } from '@platform-api/openapi/parameters.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
@@ -138,7 +139,7 @@ export async function createMock({
         ])
       }
     }
-    const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+    const type = essenceOf(request.headers['content-type'] ?? '')
     const keys = [
       ...operation.security
         .flat()
@@ -293,14 +294,6 @@ async function operationsAt(real: string): Promise<Set<string>> {
       .map((operation) => operation?.operationId)
       .filter((id) => id !== undefined),
   )
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 const methodOf = ({ method }: FastifyRequest): string => (method === 'HEAD' ? 'GET' : method)

@@ -37,16 +37,26 @@ export function mediaFor<Media extends { type: string }>(
     .toSorted((a, b) => specificity(b) - specificity(a))[0]
 }
 
-/**
- * The media type of an answer: a declared one itself, and a concrete one of a range.
- * @param isBytes whether the body is no JSON
- */
-export function concreteType(range: string, isBytes: boolean): string {
+interface Schema {
+  format?: string
+  contentMediaType?: string
+}
+
+/** Whether a body of the schema is bytes: it says so, or says nothing. */
+function isBytes(schema: Schema): boolean {
+  return (
+    schema.format === 'binary' || schema.contentMediaType !== undefined || Object.keys(schema).length === 0
+  )
+}
+
+/** The media type of an answer: a declared one itself, and a concrete one of a range. */
+export function concreteType(range: string, schema: Schema): string {
   const essence = essenceOf(range)
   if (!essence.includes('*')) return range
+  const application = isBytes(schema) ? 'application/octet-stream' : 'application/json'
   const known: Record<string, string> = {
-    '*/*': isBytes ? 'application/octet-stream' : 'application/json',
-    'application/*': isBytes ? 'application/octet-stream' : 'application/json',
+    '*/*': application,
+    'application/*': application,
     'text/*': 'text/plain',
     'image/*': 'image/png',
     'audio/*': 'audio/mpeg',

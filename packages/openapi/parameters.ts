@@ -267,7 +267,7 @@ const plain = (value: unknown): string =>
   value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
 /** Malformed escapes stay as they are. */
-function decoded(text: string, plus = false): string {
+export function decoded(text: string, plus = false): string {
   const spaced = plus ? text.replaceAll('+', ' ') : text
   try {
     return decodeURIComponent(spaced)

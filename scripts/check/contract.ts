@@ -20,10 +20,12 @@ interface Operation {
 /** @returns each problem of the document as a line of text. */
 export function contractProblems(document: Json): string[] {
   const operations = operationsOf(document)
+  const names = namesByArea(operations)
+  const words = wordsOf(document)
   return [
     ...operations.flatMap((each) => [
       ...idempotencyProblems(each),
-      ...descriptionProblems(each),
+      ...descriptionProblems(each, names.get(areaOf(each.url))!, words),
       ...filterProblems(each),
       ...limitProblems(each),
     ]),
@@ -76,13 +78,12 @@ const otherWords: Record<string, string[]> = {
 }
 
 /** A description names only fields of the operation or its area, and no condition that `security` lacks. */
-function descriptionProblems(each: Operation): string[] {
-  const { document, operation, scopes } = each
+function descriptionProblems(each: Operation, names: Set<string>, words: Set<string>): string[] {
+  const { operation, scopes } = each
   const text: string = operation.description ?? ''
-  const names = namesOfArea(each)
   const unknown = [...text.matchAll(/`([a-z][a-z0-9]*(?:_[a-z0-9]+)*(?:\.[a-z_]+)*)`/g)]
     .map(([, name]) => name)
-    .filter((name) => !name.split('.').every((part) => names.has(part)) && !wordsOf(document).has(name))
+    .filter((name) => !name.split('.').every((part) => names.has(part)) && !words.has(name))
     .filter((name) => !(otherWords[operation.operationId] ?? []).includes(name))
   const forAdmins = /\b[Oo]nly (?:admins|operators) can\b|[Rr]equires the scope `admin`/.test(text)
   return [
@@ -93,19 +94,10 @@ function descriptionProblems(each: Operation): string[] {
   ].map((problem) => named(each, problem))
 }
 
-const areas = new WeakMap<object, Map<string, Set<string>>>()
-
 /** The names of all operations whose paths begin alike: a description may explain a related resource. */
-function namesOfArea({ document, url }: Operation): Set<string> {
-  if (!areas.has(document)) {
-    const groups = Map.groupBy(operationsOf(document), (each) => areaOf(each.url))
-    const names = [...groups].map(([area, all]): [string, Set<string>] => [
-      area,
-      new Set(all.flatMap((each) => [...namesOf(each)])),
-    ])
-    areas.set(document, new Map(names))
-  }
-  return areas.get(document)!.get(areaOf(url))!
+function namesByArea(operations: Operation[]): Map<string, Set<string>> {
+  const groups = Map.groupBy(operations, ({ url }) => areaOf(url))
+  return new Map([...groups].map(([area, all]) => [area, new Set(all.flatMap((each) => [...namesOf(each)]))]))
 }
 
 const areaOf = (url: string): string => url.split('/')[1]
@@ -129,14 +121,10 @@ function namesOf({ document, operation, parameters }: Operation): Set<string> {
   return names
 }
 
-const knownWords = new WeakMap<object, Set<string>>()
-
 /** The words that any operation may name: scopes, event types, and the values of errors. */
 function wordsOf(document: Json): Set<string> {
-  const known = knownWords.get(document)
-  if (known !== undefined) return known
   const codes = Object.values<Json>(document['x-error-codes'] ?? {})
-  const words = new Set([
+  return new Set([
     ...Object.keys(document['x-scopes'] ?? {}),
     ...Object.keys(document.webhooks ?? {}),
     ...codes.flatMap(({ constraints, states, reasons }) =>
@@ -146,8 +134,6 @@ function wordsOf(document: Json): Set<string> {
     'true',
     'false',
   ])
-  knownWords.set(document, words)
-  return words
 }
 
 /** The `pagination` of a list; null for other operations. */

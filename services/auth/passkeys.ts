@@ -168,8 +168,8 @@ export async function verifyRegistration(
 }
 
 /**
- * Whether nobody but the device attests the passkey: there is no attestation, or the passkey has signed it
- * itself with its own algorithm (WebAuthn, section 8.2), which browsers pass on although none was asked for.
+ * Whether the answer has no attestation, or self attestation: the passkey has signed it with its own
+ * algorithm (WebAuthn, section 8.2). Browsers pass self attestation on although the options ask for none.
  * The library then verifies the signature. Certificates of the device are refused: to verify some of them,
  * the library would load lists of revoked ones from addresses that the certificates name.
  */

@@ -31,7 +31,7 @@ export interface SalesFilter {
 export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
   const filter = { workspace_id: projectId, organization_id: organizationId, user_id: userId }
-  if (isOperator(principal, 'payments:sell')) {
+  if (maySell(principal)) {
     if (projectId === undefined || organizationId !== undefined) requireKeyForAllProjects(principal)
     if (projectId !== undefined)
       await requireMembership(db, projectId, principal, {

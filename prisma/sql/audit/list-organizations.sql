@@ -1,7 +1,7 @@
 -- The organizations that entries belong to, by the number of the entry: the organization in the path, that of
 -- the project or of the service account in the path, or that of the service account that sent the request. A
--- request that was not done belongs to it only if its user is a member there: nobody writes into the log of
--- others.
+-- refused request belongs to the organization only if its user is a member: strangers cannot write into the
+-- log.
 -- @many
 SELECT e.n::int AS "n!", o.id AS organization_id
 FROM unnest(:users[?]::text[], :organizations[?]::text[], :projects[?]::text[], :accounts[?]::text[],

@@ -7,7 +7,7 @@ import { authenticate } from '../authentication.ts'
 import { errorBody } from '../errors.ts'
 import { readForm } from './form.ts'
 import { HttpError } from './handler.ts'
-import { isJson, mediaFor } from './openapi/media-types.ts'
+import { essenceOf, isJson, mediaFor } from './openapi/media-types.ts'
 import type { RawParameters } from './openapi/parameters.ts'
 import { patternOf } from './openapi/path-template.ts'
 import { operations, type OperationId, type OperationInfo } from './operations.ts'
@@ -72,7 +72,7 @@ async function handle(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   await authenticate(request, operation)
-  const type = (request.headers['content-type'] ?? '').split(';')[0].trim().toLowerCase()
+  const type = essenceOf(request.headers['content-type'] ?? '')
   const value = await parsedBody(operation, type, request)
   const parameters = requireValid(operation, rawParameters(operation, request), { value, type })
   const { path, query, header, cookie } = parameters
