@@ -75,7 +75,7 @@ t.test('each way to sign in takes limits, and the session shows them', async (t)
   })
 })
 
-t.test('nobody signs in with a scope that the user does not have, and nothing is used up', async (t) => {
+t.test('a sign-in with a scope that the user does not have is refused, and uses nothing up', async (t) => {
   const person = await server.person()
   const token = await createOneTimeToken(server, 'link', { email: person.email })
   const body = { method: 'link', token }

@@ -132,7 +132,7 @@ const onOwnInvitation =
     return { params: { id, invitation_id: invitation } }
   }
 
-/** An invitation of somebody else to the caller's organization. */
+/** An invitation of another user to the caller's organization. */
 const onSentInvitation: RequestBuilder = async (context) => {
   const id = await createOrganization(context)
   const email = `${randomHex()}@example.com`
