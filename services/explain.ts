@@ -13,7 +13,9 @@ import {
   isOperator,
   principalOfUser,
   readPrincipalOfKey,
+  readPrincipalOfSession,
   refusals,
+  withFormerName,
   type Principal,
 } from './users/authentication.ts'
 
@@ -45,16 +47,18 @@ export function findOperation({ method, path }: Pick<ExplainRequest, 'method' | 
 export async function findSender(
   tx: Transaction,
   caller: Caller,
-  { api_key_id: keyId, user_id: userId }: ExplainRequest,
+  { credential_id, api_key_id, user_id: userId }: ExplainRequest,
 ): Promise<Principal | ApiError> {
   const { principal, info } = caller
-  if (keyId !== undefined && userId !== undefined)
-    throw invalidField('user_id', 'one_of', 'Send either api_key_id or user_id.')
-  const asked = keyId ?? userId
+  const credentialId = withFormerName(credential_id, { api_key_id })
+  if (credentialId !== undefined && userId !== undefined)
+    throw invalidField('user_id', 'one_of', 'Send either credential_id or user_id.')
+  const asked = credentialId ?? userId
   if (asked === undefined || asked === principal.credentialId) return principal
   const missing = isOperator(principal) ? null : refusals.scope(principal, info)
   if (missing !== null) throw missing
-  if (userId === undefined) return await findSenderByKey(tx, caller, asked)
+  if (userId === undefined)
+    return await (asked.startsWith('ses_') ? findSenderBySession : findSenderByKey)(tx, caller, asked)
   if (userId !== principal.userId && !isOperator(principal))
     throw forbidden('Only operators can explain what another user may do.', 'owner', userId)
   const user = await tx.prisma.user.findUnique({ where: { id: userId } })
@@ -77,6 +81,19 @@ async function findSenderByKey(
     await open(tx, { operation, principal: caller.principal, params: { id: account.id } })
   }
   const sender = await readPrincipalOfKey(tx, keyId).catch(asApiError)
+  return sender!
+}
+
+async function findSenderBySession(
+  tx: Transaction,
+  { principal }: Caller,
+  id: string,
+): Promise<Principal | ApiError> {
+  const row = await tx.prisma.signIn.findUnique({ where: { id }, select: { userId: true } })
+  // As in the list of sessions, nobody else learns that the session exists.
+  if (row === null || (row.userId !== principal.userId && !isOperator(principal)))
+    throw notFound('session', id)
+  const sender = await readPrincipalOfSession(tx, id).catch(asApiError)
   return sender!
 }
 

@@ -2344,7 +2344,7 @@ export interface Methods {
   /**
    * Explain access: `POST /v1/explain`
    *
-   * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `api_key_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and those of service accounts that you administer can be named, if the calling key has the scopes of the operation; operators name every key and user. A request can still be refused because of its body.
+   * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `credential_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and sessions, and keys of service accounts that you administer, can be named, if the calling key has the scopes of the operation; operators name every key, session and user. A request can still be refused because of its body.
    */
   explainAccess (input: ExplainAccessInput): Answer<Explanation>
   /**

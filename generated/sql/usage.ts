@@ -67,14 +67,14 @@ export interface DeleteSurplusRequestsRow {
  * The API requests of a user.
  * @see prisma/sql/usage/list-requests.sql
  */
-export const listRequests = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; operation: string; status: number; status_class: string; error_code: string; key_id: string; sent_by: string }, 'created_at', ListRequestsRow>(
+export const listRequests = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; operation: string; status: number; status_class: string; error_code: string; credential_id: string; sent_by: string }, 'created_at', ListRequestsRow>(
   'usage/list-requests',
   {
     select: `SELECT r.id, r.created_at, r.operation, r.method, r.status, r.duration_ms, r.requests, r.request_id,
-  r.client_request_id, r.error_code, r.key_id
+  r.client_request_id, r.error_code, r.key_id AS credential_id, r.key_id
 FROM api_requests r
 WHERE r.user_id = $1`,
-    names: ['user_id', 'created_after', 'created_before', 'operation', 'status', 'status_class', 'error_code', 'key_id', 'sent_by'],
+    names: ['user_id', 'created_after', 'created_before', 'operation', 'status', 'status_class', 'error_code', 'credential_id', 'sent_by'],
     filters: {
       created_after: { sql: `r.created_at >= $2`, searches: true },
       created_before: { sql: `r.created_at < $3`, searches: true },
@@ -82,7 +82,7 @@ WHERE r.user_id = $1`,
       status: { sql: `r.status = $5` },
       status_class: { sql: `(r.status / 100) || 'xx' = $6` },
       error_code: { sql: `r.error_code = $7` },
-      key_id: { sql: `r.key_id = $8` },
+      credential_id: { sql: `r.key_id = $8` },
       sent_by: { sql: `r.key_id = $9` },
     },
     sorts: {
@@ -104,6 +104,7 @@ export interface ListRequestsRow {
   request_id: string
   client_request_id: string | null
   error_code: string | null
+  credential_id: string
   key_id: string
 }
 

@@ -5,7 +5,7 @@ import type { ListQuery } from '../../infra/contract/query.ts'
 import type { SqlClient } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
-import type { Principal } from '../users/authentication.ts'
+import { withFormerName, type Principal } from '../users/authentication.ts'
 
 type ApiRequest = components['schemas']['ApiRequest']
 type UsageDay = components['schemas']['UsageDay']
@@ -14,10 +14,15 @@ type UsageDay = components['schemas']['UsageDay']
 export async function listRequests(
   lists: SqlClient,
   { userId, credentialId, projectIds }: Principal,
-  query: ListQuery<'listRequests'>,
+  { key_id: keyId, ...query }: ListQuery<'listRequests'>,
 ): Promise<Page<ApiRequest>> {
   const sentBy = projectIds === null ? undefined : credentialId
-  return await sql.listRequests(lists, { user_id: userId, sent_by: sentBy, ...query })
+  return await sql.listRequests(lists, {
+    user_id: userId,
+    sent_by: sentBy,
+    ...query,
+    credential_id: withFormerName(query.credential_id, { key_id: keyId }),
+  })
 }
 
 /** The usage of each of the last days (UTC), with today. */

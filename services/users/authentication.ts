@@ -7,7 +7,7 @@ import type { Db, RequestOrigin } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/users.ts'
 import * as authSql from '../../generated/sql/auth.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import { forbidden, unauthorized, type ApiError } from '../../infra/errors.ts'
+import { forbidden, invalidField, unauthorized, type ApiError } from '../../infra/errors.ts'
 import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts'
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
@@ -256,11 +256,11 @@ export function createPrincipals(db: Db, listener: Bus, cipher: Pick<Cipher, 've
   async function loadSession(id: string): Promise<Found> {
     const row = await authSql.findSession(db, { id })
     if (row === undefined) throw unauthorized('revoked', 'The session has ended: sign in again.')
-    const expiresAt = Date.parse(row.expires_at)
-    if (expiresAt <= Date.now()) throw unauthorized('expired', 'The session has expired: sign in again.')
-    if (row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
-    const principal = principalOfUser(row.user_id, row.role, row)
-    return { principal, inCookie: row.in_cookie, expiresAt }
+    return {
+      principal: principalOfSession(row),
+      inCookie: row.in_cookie,
+      expiresAt: Date.parse(row.expires_at),
+    }
   }
 
   async function loadKey(digest: string): Promise<Found> {
@@ -309,6 +309,33 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
 export async function readPrincipalOfKey(db: Db, id: string): Promise<Principal | null> {
   const row = await sql.findApiKeyById(db, { id })
   return row === undefined ? null : principalOfKey(row)
+}
+
+/** @returns the principal of an active session; null if there is none. */
+export async function readPrincipalOfSession(db: Db, id: string): Promise<Principal | null> {
+  const row = await authSql.findSession(db, { id })
+  return row === undefined ? null : principalOfSession(row)
+}
+
+/** Throws 401 for a session that has expired, or whose user is disabled. */
+function principalOfSession(row: authSql.FindSessionRow): Principal {
+  if (Date.parse(row.expires_at) <= Date.now())
+    throw unauthorized('expired', 'The session has expired: sign in again.')
+  if (row.status !== 'active') throw unauthorized('disabled', 'The user is disabled.')
+  return principalOfUser(row.user_id, row.role, row)
+}
+
+/**
+ * The `credential_id` of a request that may also name it by a former name. Throws 400 for two values.
+ */
+export function withFormerName(
+  credentialId: string | undefined,
+  former: Record<string, string | undefined>,
+): string | undefined {
+  const [[name, id]] = Object.entries(former)
+  if (credentialId !== undefined && id !== undefined && credentialId !== id)
+    throw invalidField(name, 'one_of', `Send either credential_id or ${name}.`)
+  return credentialId ?? id
 }
 
 /** The limits of a session: null for all scopes, and for all projects, of its user. */

@@ -300,8 +300,11 @@ t.test('requests are filtered by operation, status, class of status, error code 
   await assertFinds(t, request, { status_class: '5xx' }, [failed])
   await assertFinds(t, request, { status_class: '4xx', status: '500' }, [])
   await assertFinds(t, request, { error_code: 'FORBIDDEN' }, [refused])
-  await assertFinds(t, request, { key_id: keyId }, [missing])
-  await assertFinds(t, request, { key_id: newId('key') }, [])
+  for (const name of ['credential_id', 'key_id']) {
+    await assertFinds(t, request, { [name]: keyId }, [missing])
+    await assertFinds(t, request, { [name]: newId('key') }, [])
+  }
+  await assertFinds(t, request, { credential_id: keyId, key_id: keyId }, [missing])
 })
 
 t.test('the audit log is filtered by user, credential, operation and outcome', async (t) => {

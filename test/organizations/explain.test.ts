@@ -7,6 +7,7 @@ import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { operationInfos, requestFor, send } from '../support/operations/operation-fixtures.ts'
 import type { ProjectRole } from '../support/operations/operation-fixture.ts'
+import { createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
@@ -52,7 +53,7 @@ t.test('the scope, the session, the projects of the key, the state and the rate 
   const project = await createProject({ server, caller: person, role: 'owner' })
   const narrow = await createApiKey(server, person.id, { scopes: ['projects:read'], projectIds: [project] })
   const failed = async (method: string, path: string) =>
-    failedOf(await explained(person, { method, path, api_key_id: narrow.id }))
+    failedOf(await explained(person, { method, path, credential_id: narrow.id }))
   t.match(await failed('PUT', `/v1/projects/${project}`), {
     name: 'scope',
     requires: 'the scope projects:write',
@@ -82,7 +83,7 @@ t.test('the address of a key that is limited to some', async (t) => {
     scopes: ['projects:read'],
     allowed_addresses: ['203.0.113.0/24', '2001:db8::/32'],
   })
-  const request = { method: 'GET', path: '/v1/projects', api_key_id: key.id }
+  const request = { method: 'GET', path: '/v1/projects', credential_id: key.id }
   for (const [ip, passed] of [
     ['203.0.113.7', true],
     ['2001:db8::1', true],
@@ -111,7 +112,7 @@ t.test('a key that may not call an operation does not learn through another what
   const { secret } = await createApiKey(server, person.id, { scopes: ['user:read'] })
   const narrow = createClient(server.url, secret)
   const { body: keys } = await person.client.get('/user/api-keys?limit=1&order=asc')
-  for (const other of [{ user_id: person.id }, { api_key_id: keys.data[0].id }])
+  for (const other of [{ user_id: person.id }, { credential_id: keys.data[0].id }])
     for (const path of [`/v1/projects/${project}`, '/v1/projects/prj_01jd6y8m5qe8btc4y5w1r0n3fz'])
       t.match(await narrow.post('/explain', { method: 'GET', path, ...other }), {
         status: 403,
@@ -152,13 +153,28 @@ t.test('others may be asked about by operators, and by admins of service account
   const [person, stranger] = [await server.person(), await server.person()]
   const body = { method: 'GET', path: '/v1/projects' }
   const key = await createApiKey(server, person.id)
-  for (const who of [{ user_id: person.id }, { api_key_id: key.id }]) {
+  for (const who of [{ user_id: person.id }, { credential_id: key.id }]) {
     t.equal((await stranger.client.post('/explain', { ...body, ...who })).status, 403)
     t.equal((await explained(server.admin, { ...body, ...who })).allowed, true)
     t.equal((await explained(person, { ...body, ...who })).allowed, true)
   }
-  const both = { ...body, user_id: person.id, api_key_id: key.id }
+  const both = { ...body, user_id: person.id, credential_id: key.id }
   t.equal((await person.client.post('/explain', both)).status, 400)
+  t.equal((await explained(person, { ...body, api_key_id: key.id, credential_id: key.id })).allowed, true)
+  const two = { ...body, api_key_id: (await createApiKey(server, person.id)).id, credential_id: key.id }
+  t.match(await person.client.post('/explain', two), {
+    status: 400,
+    body: { error: { details: { field: 'api_key_id', constraint: 'one_of' } } },
+  })
+  const session = { ...body, credential_id: (await createSignIn(server, person.id)).id }
+  t.equal((await stranger.client.post('/explain', session)).status, 404)
+  t.equal((await explained(server.admin, session)).allowed, true)
+  t.equal((await explained(person, session)).allowed, true)
+  await prisma.signIn.update({
+    where: { id: session.credential_id },
+    data: { expiresAt: new Date(Date.now() - 1000) },
+  })
+  t.match(failedOf(await explained(person, session)), { name: 'credential', error: { status: 401 } })
   const project = (await person.client.post('/projects', { name: 'P' })).body.id
   const { body: account } = await person.client.post('/service-accounts', {
     name: 'CI',
@@ -169,7 +185,7 @@ t.test('others may be asked about by operators, and by admins of service account
     name: 'CI',
     scopes: ['projects:read', 'projects:write'],
   })
-  const asked = { method: 'PUT', path: `/v1/projects/${project}`, api_key_id: robot.id }
+  const asked = { method: 'PUT', path: `/v1/projects/${project}`, credential_id: robot.id }
   t.match(failedOf(await explained(person, asked)), { name: 'role', requires: 'the role editor' })
   t.equal((await stranger.client.post('/explain', asked)).status, 403)
 })

@@ -50,8 +50,8 @@ t.test('a request is listed with its operation, status, error and key, and witho
     { operation: 'getProject', method: 'GET', status: 404, error_code: 'NOT_FOUND' },
     { operation: 'createProject', method: 'POST', status: 400, error_code: 'INVALID_REQUEST' },
   ])
-  for (const { key_id: key, requests: count, request_id: id, duration_ms: ms } of requests) {
-    t.equal(key, keyId)
+  for (const { requests: count, request_id: id, duration_ms: ms, ...credential } of requests) {
+    t.match(credential, { credential_id: keyId, key_id: keyId })
     t.equal(count, 1)
     t.match(id, /^req_[0-9a-f]{32}$/)
     t.ok(ms >= 0 && ms < 60_000)
@@ -146,6 +146,8 @@ t.test('another tenant sees nothing; a key for some projects sees what it sent i
   t.ok((await listed(person, `&key_id=${limitedId}`)).length > 0, 'the owner sees the requests of all keys')
   for (const each of await listed(other)) t.notOk([keyId, limitedId].includes(each.key_id))
   t.strictSame(await listed(other, `&key_id=${keyId}`), [])
+  const two = await person.client.get(`/requests?key_id=${keyId}&credential_id=${limitedId}`)
+  t.match(two, { status: 400, body: { error: { details: { field: 'key_id', constraint: 'one_of' } } } })
 })
 
 t.test('a key without user:read sees nothing', async (t) => {

@@ -213,6 +213,12 @@ export const exceptions: Exception[] = [
   },
   {
     operations: ['listRequests'],
+    field: 'query credential_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listRequests'],
     field: 'query key_id',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
