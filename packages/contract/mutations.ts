@@ -127,7 +127,7 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
   if (schema.maxLength !== undefined)
     add(
       'maxLength',
-      typeof value === 'string' && value !== '' && schema.pattern !== undefined
+      typeof value === 'string' && value !== '' && !allows(schema.pattern, 'x'.repeat(schema.maxLength + 1))
         ? value + [...value].at(-1)!.repeat(Math.max(1, schema.maxLength + 1 - [...value].length))
         : 'x'.repeat(schema.maxLength + 1),
     )
@@ -145,6 +145,10 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
     if (schema.uniqueItems === true && value.length > 0) add('uniqueItems', [value[0], value[0]])
   }
   return broken
+}
+
+function allows(pattern: string | undefined, text: string): boolean {
+  return pattern === undefined || new RegExp(pattern, 'u').test(text)
 }
 
 /** One item more than `maxItems`; distinct if the items are free text. */

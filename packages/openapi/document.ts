@@ -326,7 +326,9 @@ export function successOf(operation: Operation): { status: number; media: Media 
  * `^prj_[0-7]…`), of another id its collection. null if the schema is no id.
  */
 export function kindOf(schema: Json): string | null {
-  return schema?.[idKey] ?? /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(schema?.pattern ?? '')?.[1] ?? null
+  // A filter may also take `*`.
+  const [pattern] = (schema?.pattern ?? '').split('|^\\*$')
+  return schema?.[idKey] ?? /^\^([a-z]+_)(\[[^\]]+\])+\{\d+\}\$$/.exec(pattern)?.[1] ?? null
 }
 
 /** The name of the property that identifies an object of the schema, and the kind of the object; or null. */

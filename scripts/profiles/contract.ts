@@ -7,7 +7,13 @@ import { flows } from './contract-flows.ts'
 const typedId = /"[a-z]+_[0-7][0-9a-z]{25}"/
 
 export const profile: ContractProfile = {
-  prepare: withListedValues,
+  prepare(document) {
+    const prepared = withListedValues(document)
+    // A file that is replaced by the next one would be missing afterwards.
+    const policy = prepared.components.schemas.FileConflictPolicy
+    if (policy !== undefined) policy.enum = ['duplicate', 'rename']
+    return prepared
+  },
   selects: ({ node }) => node['x-needs-session'] !== true,
   accounts: {
     user: { name: 'Contract test' },

@@ -142,6 +142,10 @@ export function getUpdateDelete(crud: Declared): Json {
 
 /** No value of a query parameter means null. */
 function withoutNull(schema: Json): Json {
+  if (Array.isArray(schema.anyOf)) {
+    const others = schema.anyOf.filter(({ type }: Json) => type !== 'null')
+    return others.length === 1 ? others[0] : { ...schema, anyOf: others }
+  }
   if (!Array.isArray(schema.type)) return schema
   const types = schema.type.filter((type: string) => type !== 'null')
   const values = schema.enum?.filter((value: unknown) => value !== null)
