@@ -49,6 +49,12 @@ async function checkIsolation(run: Run, operation: Operation, key: string): Prom
 
 /** The path to a resource of the actor; null if none is known. */
 async function pathToOwn(run: Run, operation: Operation): Promise<Record<string, string> | null> {
+  // The pool also has what the other user's own answers show.
+  const [last] = Object.values(idKinds(operation)).slice(-1)
+  for (const known of run.pool.list(last, true)) {
+    const path = itemPath(operation, known)
+    if (path !== null) return path
+  }
   const path = await pathParameters(run, operation)
   const kinds = Object.values(idKinds(operation))
   if (path === null || kinds.some((kind) => run.pool.list(kind, true).length > 0)) return path
