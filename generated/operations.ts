@@ -24,6 +24,7 @@ export interface OperationsByTag {
     | 'deleteDocument'
     | 'getDocumentText'
     | 'retryDocument'
+    | 'getDocumentById'
   'ai-knowledge':
     | 'listKnowledgeBases'
     | 'createKnowledgeBase'
@@ -224,6 +225,7 @@ export interface OperationsByTag {
     | 'createFileLink'
     | 'getFileLink'
     | 'revokeFileLink'
+    | 'listAllFileLinks'
     | 'downloadByLink'
   'storage-uploads':
     | 'createUpload'
@@ -262,6 +264,7 @@ export interface OperationsByTag {
     | 'testWebhookEndpoint'
     | 'recoverWebhookEndpoint'
     | 'listWebhookDeliveries'
+    | 'listAllWebhookDeliveries'
     | 'getWebhookDelivery'
     | 'redeliverWebhookDelivery'
 }
@@ -3651,6 +3654,30 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
+  listAllFileLinks: {
+    id: "listAllFileLinks",
+    method: "GET",
+    path: "/v1/storage/links",
+    url: "/v1/storage/links",
+    tag: "storage-links",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListAllFileLinks"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileLinkList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"editor"},
+    readReplica: true,
+    secretAnswer: false
+  },
   downloadByLink: {
     id: "downloadByLink",
     method: "GET",
@@ -4339,6 +4366,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getDocumentById: {
+    id: "getDocumentById",
+    method: "GET",
+    path: "/v1/ai/documents/{id}",
+    url: "/v1/ai/documents/:id",
+    tag: "ai-documents",
+    scopes: ["ai:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetDocumentById","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   listProducts: {
@@ -5371,6 +5421,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     validators: {"path":"pathEndpointId","query":"queryListWebhookDeliveries"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyWebhookDeliveryList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    readReplica: true,
+    secretAnswer: false
+  },
+  listAllWebhookDeliveries: {
+    id: "listAllWebhookDeliveries",
+    method: "GET",
+    path: "/v1/webhooks/deliveries",
+    url: "/v1/webhooks/deliveries",
+    tag: "webhooks",
+    scopes: ["webhooks:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListAllWebhookDeliveries"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyWebhookDeliveryList"}
     },

@@ -8,6 +8,7 @@ import {
   getDocumentText,
   listDocuments,
   openDocument,
+  openDocumentById,
   toDocument,
   updateDocument,
   type AddedDocument,
@@ -31,6 +32,10 @@ export const aiDocuments = {
 
   async getDocument(request, { db }) {
     return { status: 200, body: toDocument(await openDocument(db, request)) }
+  },
+
+  async getDocumentById(request, { db }) {
+    return { status: 200, body: toDocument(await openDocumentById(db, request)) }
   },
 
   async updateDocument(request, { db, documents, events }) {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Handlers } from '../services/handler.ts'
 import { gone, notFound } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
+import { openWorkspaces } from '../services/projects/workspaces.ts'
 import { toDownload } from '../services/storage/download.ts'
 import { openFile } from '../services/storage/files.ts'
 import {
@@ -10,6 +11,7 @@ import {
   findByToken,
   findLink,
   insertLink,
+  listAllLinks,
   listLinks,
   revokeLink,
 } from '../services/storage/links.ts'
@@ -20,6 +22,10 @@ export const storageLinks = {
   async listFileLinks(request, { db }) {
     const file = await openFile(db, request)
     return { status: 200, body: await listLinks(db, file, request.query) }
+  },
+
+  async listAllFileLinks(request, { db, lists }) {
+    return { status: 200, body: await listAllLinks(lists, await openWorkspaces(db, request), request.query) }
   },
 
   async createFileLink(request, { db, events, filesUrl }) {

@@ -7,6 +7,7 @@ import { alertUser } from '../services/mail/mails.ts'
 import { lockUser } from '../services/users/users.ts'
 import {
   openDelivery,
+  listAllDeliveries,
   listDeliveries,
   recoverDeliveries,
   redeliver,
@@ -16,6 +17,7 @@ import {
   grantsOfKey,
   listEndpoints,
   newEndpoint,
+  readableEndpointIds,
   replaceSecret,
   requirePublicUrl,
   requireSelectableEvents,
@@ -133,6 +135,11 @@ export const webhooks = {
   async listWebhookDeliveries({ principal, params: { id }, query }, { db, lists }) {
     await openEndpoint(db, principal, id)
     return { status: 200, body: await listDeliveries(lists, id, query) }
+  },
+
+  async listAllWebhookDeliveries({ principal, query }, { db, lists }) {
+    const endpoints = { user_id: principal.userId, endpoint_ids: await readableEndpointIds(db, principal) }
+    return { status: 200, body: await listAllDeliveries(lists, endpoints, query) }
   },
 
   async getWebhookDelivery({ principal, params: { id } }, { db }) {

@@ -22,6 +22,13 @@ SELECT 'knowledge base' AS name, k.project_id, k.owner_id,
  WHERE its_project.id = k.project_id) AS project_status
 FROM knowledge_bases k WHERE k.id = $2
 UNION ALL
+SELECT 'document' AS name, k.project_id, k.owner_id,
+(SELECT your_member.ai_role FROM members your_member
+ WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = k.project_id) AS project_status
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.id = $2
+UNION ALL
 SELECT 'session' AS name, c.project_id, c.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,

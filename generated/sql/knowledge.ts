@@ -819,6 +819,50 @@ export interface ReadChunkLexemesRow {
 }
 
 /**
+ * A document by its id, and the caller's access to its knowledge base.
+ * @see prisma/sql/knowledge/read-document-alone.sql
+ */
+export const readDocumentAlone = optional<{ user_id: string; id: string }, ReadDocumentAloneRow>(
+  'knowledge/read-document-alone',
+  `SELECT d.id, d.knowledge_base_id, d.name,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
+(SELECT your_member.ai_role FROM members your_member
+ WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = k.project_id) AS project_status
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+WHERE d.id = $2`,
+  ['user_id', 'id'],
+)
+export interface ReadDocumentAloneRow {
+  id: string
+  knowledge_base_id: string
+  name: string
+  source: Schemas['KnowledgeDocument']['source']
+  content_type: string
+  status: 'queued' | 'processing' | 'ready' | 'failed'
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  sha256: string
+  tokens: number
+  chunk_count: number
+  metadata: Record<string, string>
+  created_by: string | null
+  created_at: string
+  updated_at: string
+  indexed_at: string | null
+  wanted: number
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * A document and the caller's access to its knowledge base. Without a matching document the row has a null
  * `id`, so that a missing document (404) is distinguished from a forbidden one (403).
  * @see prisma/sql/knowledge/read-document.sql

@@ -622,6 +622,72 @@ export interface IsNameTakenRow {
 }
 
 /**
+ * The links of the files of a workspace, or of all files whose links a user can read.
+ * @see prisma/sql/storage/list-all-links.sql
+ */
+export const listAllLinks = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; file_id: string; status: readonly string[]; created_by: string }, 'created_at' | 'expires_at' | 'updated_at', ListAllLinksRow>(
+  'storage/list-all-links',
+  {
+    select: `SELECT l.id, l.file_id, f.project_id, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
+  ) THEN 'revoked'
+  WHEN l.download_count >= l.max_downloads THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
+l.expires_at, l.metadata, l.created_at, l.updated_at
+FROM file_links l JOIN files f ON f.id = l.file_id
+WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'file_id', 'status', 'created_by'],
+    filters: {
+      reader: { sql: `f.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.storage_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `f.workspace_id = $5`, searches: true },
+      organization_id: { sql: `f.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `l.created_at >= $7`, searches: true },
+      created_before: { sql: `l.created_at < $8`, searches: true },
+      updated_after: { sql: `l.updated_at >= $9`, searches: true },
+      updated_before: { sql: `l.updated_at < $10`, searches: true },
+      metadata: { sql: `l.metadata <> '{}' AND l.metadata @> $11::jsonb`, searches: true },
+      file_id: { sql: `l.file_id = $12`, searches: true },
+      status: { sql: `CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM files g LEFT JOIN members c ON c.project_id = g.project_id AND c.user_id = l.created_by
+      LEFT JOIN users creator ON creator.id = c.user_id
+    WHERE g.id = l.file_id AND (g.project_id IS NULL
+      OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
+  ) THEN 'revoked'
+  WHEN l.download_count >= l.max_downloads THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($13)` },
+      created_by: { sql: `l.created_by = $14`, searches: true },
+    },
+    sorts: {
+      created_at: `l.created_at`,
+      expires_at: `l.expires_at`,
+      updated_at: `l.updated_at`,
+    },
+    id: `l.id`,
+    totals: {
+    },
+  },
+)
+export interface ListAllLinksRow {
+  id: string
+  file_id: string
+  project_id: string | null
+  status: Schemas['FileLink']['status']
+  max_downloads: number | null
+  download_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+}
+
+/**
  * The blobs of avatars in the order of their ids, those after an id.
  * @see prisma/sql/storage/list-avatar-blobs.sql
  */

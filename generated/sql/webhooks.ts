@@ -165,6 +165,72 @@ export interface FindSecretsOfOtherKeysRow {
 }
 
 /**
+ * The deliveries of the endpoints :endpoint_ids of a user. TypeIDs sort by creation time. Planned for each
+ * call: the latest of a busy endpoint are near the end of the table, those of others only in the index.
+ * @see prisma/sql/webhooks/list-all-deliveries.sql
+ */
+export const listAllDeliveries = page<{ unlimited_key_types: readonly string[]; endpoint_ids: readonly string[] }, { user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; endpoint_id: string; event_id: string; status: readonly ('pending' | 'succeeded' | 'failed')[]; event_type: readonly string[] }, 'created_at', ListAllDeliveriesRow>(
+  'webhooks/list-all-deliveries',
+  {
+    select: `SELECT d.id, d.endpoint_id, d.event_id, e.type AS event_type, d.status, d.attempts,
+d.next_attempt_at, d.request, d.created_at, d.updated_at,
+u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($1)
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
+)
+)) AS "readable",
+json_build_object('id', e.id, 'type', e.type,
+  'created_at', to_char(e.created_at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'api_version', 'v1',
+  'project_id', CASE WHEN e.project_id LIKE 'prj%' THEN e.project_id END, 'organization_id', CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END,
+  'request_id', e.request_id, 'client_request_id', e.client_request_id,
+  'actor', e.actor, 'data', e.data) AS event
+FROM webhook_deliveries d JOIN events e ON e.id = d.event_id JOIN webhook_endpoints w ON w.id = d.endpoint_id
+JOIN users u ON u.id = w.user_id
+LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
+WHERE d.endpoint_id = ANY($2)`,
+    names: ['unlimited_key_types', 'endpoint_ids', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'endpoint_id', 'event_id', 'status', 'event_type'],
+    filters: {
+      user_id: { sql: `w.user_id = $3`, searches: true },
+      created_after: { sql: `d.id >= id_at('whd', $4)`, searches: true },
+      created_before: { sql: `d.id < id_at('whd', $5)`, searches: true },
+      updated_after: { sql: `d.updated_at >= $6`, searches: true },
+      updated_before: { sql: `d.updated_at < $7`, searches: true },
+      endpoint_id: { sql: `d.endpoint_id = $8` },
+      event_id: { sql: `d.event_id = $9` },
+      status: { sql: `d.status = ANY($10)` },
+      event_type: { sql: `e.type = ANY($11)` },
+    },
+    sorts: {
+      created_at: `d.id`,
+    },
+    id: `d.id`,
+    totals: {
+      'user_id': `SELECT count(*) AS total FROM webhook_deliveries WHERE endpoint_id = ANY($2)`,
+    },
+  },
+)
+export interface ListAllDeliveriesRow {
+  id: string
+  endpoint_id: string
+  event_id: string
+  event_type: EventType
+  status: 'pending' | 'succeeded' | 'failed'
+  attempts: Schemas['WebhookAttempt'][]
+  next_attempt_at: string | null
+  request: { url: string; headers: Record<string, string> } | null
+  created_at: string
+  updated_at: string
+  readable: boolean
+  event: Schemas['PlatformEvent']
+}
+
+/**
  * The deliveries of an endpoint.
  * @see prisma/sql/webhooks/list-deliveries.sql
  */
@@ -270,6 +336,22 @@ export interface ListEndpointsRow {
   created_by: string
   created_at: string
   updated_at: string
+}
+
+/**
+ * The ids of the endpoints of a user whose deliveries an API key with these scopes and projects (null for
+ * all) may read, as `keyCanSeeEndpoint` decides.
+ * @see prisma/sql/webhooks/list-readable-endpoints.sql
+ */
+export const listReadableEndpoints = many<{ user_id: string; key_scopes: readonly string[]; key_projects: readonly string[] | null }, ListReadableEndpointsRow>(
+  'webhooks/list-readable-endpoints',
+  `SELECT id FROM webhook_endpoints
+WHERE user_id = $1 AND deleted_at IS NULL AND scopes <@ $2
+  AND ($3::text[] IS NULL OR (NOT all_projects AND project_ids <@ $3))`,
+  ['user_id', 'key_scopes', 'key_projects'],
+)
+export interface ListReadableEndpointsRow {
+  id: string
 }
 
 /**

@@ -189,6 +189,11 @@ export const growthLists: Record<string, GrowthList> = {
       return { copy: [{ table: 'file_links', id }], id: file.id }
     },
   },
+  listAllFileLinks: {
+    path: '/storage/links',
+    // The links of the list before.
+    create: async () => ({ copy: [] }),
+  },
   listSessions: {
     path: '/ai/sessions',
     values: { q: 'Talk 77' },
@@ -284,6 +289,11 @@ export const growthLists: Record<string, GrowthList> = {
       const { data } = await api.get(`/webhooks/endpoints/${made.endpointId}/deliveries`)
       return { copy: [{ table: 'webhook_deliveries', id: data[0].id }], id: made.endpointId }
     },
+  },
+  listAllWebhookDeliveries: {
+    path: '/webhooks/deliveries',
+    // The deliveries of the list before.
+    create: async () => ({ copy: [] }),
   },
   // The last: each event would be delivered to all of these endpoints.
   listWebhookEndpoints: {

@@ -2,10 +2,11 @@
 import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { notFound } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
+import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { FileRow } from './files.ts'
 
 export type FileLink = components['schemas']['FileLink']
@@ -55,6 +56,15 @@ export async function listLinks(
   query: ListQuery<'listFileLinks'>,
 ): Promise<Page<FileLink>> {
   return await sql.listLinks(db, { ...query, file_id: file.id })
+}
+
+/** One page of the links of the files of workspaces, with the total, in one statement. */
+export async function listAllLinks(
+  db: SqlClient,
+  workspaces: WorkspaceFilter,
+  query: ListQuery<'listAllFileLinks'>,
+): Promise<Page<FileLink>> {
+  return await sql.listAllLinks(db, { ...query, ...workspaces })
 }
 
 /** @returns null for an unknown token, and for a file that is deleted or expired. */

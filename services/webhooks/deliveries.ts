@@ -77,6 +77,22 @@ export async function listDeliveries(
   return { data: data.map(toDelivery), pagination }
 }
 
+/** A page of the deliveries of several endpoints of a user, with the total, in one statement. */
+export async function listAllDeliveries(
+  db: SqlClient,
+  endpoints: { user_id: string; endpoint_ids: string[] },
+  query: ListQuery<'listAllWebhookDeliveries'>,
+): Promise<Page<WebhookDelivery>> {
+  const { data, pagination } = await sql.listAllDeliveries(db, {
+    ...endpoints,
+    unlimited_key_types: unlimitedKeyTypes,
+    ...query,
+    event_type: typesOfAll(query.event_type) ?? undefined,
+    sort: 'created_at',
+  })
+  return { data: data.map(toDelivery), pagination }
+}
+
 /**
  * A delivery to one of the caller's endpoints. `lock` locks its row until the transaction ends.
  * @throws 404 when the delivery does not exist; 403 when it belongs to another user, or the API key lacks

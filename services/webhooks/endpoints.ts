@@ -69,6 +69,19 @@ function keyHasProjects(
   return own === null || (!allProjects && projectIds.every((id) => own.has(id)))
 }
 
+/** The ids of the caller's endpoints for which `keyCanSeeEndpoint` is true. */
+export async function readableEndpointIds(
+  db: Db,
+  { userId, scopes, projectIds }: Principal,
+): Promise<string[]> {
+  const endpoints = await sql.listReadableEndpoints(db, {
+    user_id: userId,
+    key_scopes: [...scopes],
+    key_projects: projectIds === null ? null : [...projectIds],
+  })
+  return endpoints.map(({ id }) => id)
+}
+
 /** The scopes of events. With `payments:sell`, an endpoint receives the sales of others. */
 const eventScopes = [...new Set([...Object.values(eventTypes).map(({ scope }) => scope), 'payments:sell'])]
 

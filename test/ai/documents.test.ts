@@ -235,6 +235,10 @@ t.test('a document is visible to readers of its knowledge base, and only under i
     403,
     'the answer does not reveal whether a document exists',
   )
+  const alone = `/ai/documents/${document.id}`
+  t.same((await person.client.get(alone)).body, (await person.client.get(pathOf(document))).body)
+  t.equal((await stranger.client.get(alone)).status, 403)
+  t.equal((await person.client.get(`/ai/documents/${newId('doc')}`)).status, 404)
   t.same(await typesOf(document.id), ['created'])
 })
 

@@ -238,6 +238,69 @@ t.test('deliveries are filtered by status', async (t) => {
   )
 })
 
+t.test('the deliveries of all endpoints are filtered by endpoint, event, status and type', async (t) => {
+  const caller = await server.person()
+  const request = { id: 'listAllWebhookDeliveries', server, caller } as const
+  const [one, other] = await createWebhookEndpoints(server, caller.id, 2)
+  const make = (status: 'pending' | 'succeeded' | 'failed', endpointId: string, person = caller.id) =>
+    createDelivery(server, person, { status, endpointId })
+  const [failed, succeeded, pending] = [
+    await make('failed', one),
+    await make('succeeded', one),
+    await make('pending', other),
+  ]
+  const stranger = await server.person()
+  const [theirEndpoint] = await createWebhookEndpoints(server, stranger.id, 1)
+  const theirs = await make('failed', theirEndpoint, stranger.id)
+  const eventOf = async (id: string): Promise<string> =>
+    (await prisma.webhookDelivery.findUniqueOrThrow({ where: { id } })).eventId
+  await assertFinds(t, request, {}, [failed, succeeded, pending])
+  await assertFinds(t, request, { endpoint_id: one }, [failed, succeeded])
+  await assertFinds(t, request, { endpoint_id: theirEndpoint }, [])
+  await assertFinds(t, request, { event_id: await eventOf(pending) }, [pending])
+  await assertFinds(t, request, { event_id: await eventOf(pending), endpoint_id: one }, [])
+  await assertFinds(t, request, { event_id: await eventOf(theirs) }, [])
+  await assertFinds(t, request, { status: ['pending', 'failed'] }, [failed, pending])
+  await assertFinds(t, request, { status: 'failed', endpoint_id: other }, [])
+  await prisma.event.update({ where: { id: await eventOf(succeeded) }, data: { type: 'file.deleted' } })
+  await assertFinds(t, request, { event_type: 'file.deleted' }, [succeeded])
+  await caller.client.delete(`/webhooks/endpoints/${one}`)
+  await assertFinds(t, request, {}, [pending])
+})
+
+t.test('the links of all files are filtered by project, file, status and author', async (t) => {
+  const caller = await server.person()
+  const request = { id: 'listAllFileLinks', server, caller } as const
+  const project = await createProject({ server, caller, role: 'editor' })
+  const [own, another] = [await createFile(server, caller.id), await createFile(server, caller.id)]
+  const shared = await createFile(server, server.admin.id, { projectId: project })
+  const foreign = await createFile(server, server.admin.id)
+  const link = async (file: string, by = caller.id, options = {}): Promise<string> =>
+    (await createFileLink(server, file, by, options)).id
+  const [active, revoked, elsewhere] = [
+    await link(own),
+    await link(own, caller.id, { revoked: true }),
+    await link(another),
+  ]
+  const mine = await link(shared)
+  const hers = await link(shared, server.admin.id)
+  await link(foreign, server.admin.id)
+  await assertFinds(t, request, {}, [active, revoked, elsewhere])
+  await assertFinds(t, request, { file_id: own }, [active, revoked])
+  await assertFinds(t, request, { file_id: own, status: 'revoked' }, [revoked])
+  await assertFinds(t, request, { file_id: foreign }, [])
+  await assertFinds(t, request, { file_id: foreign, project_id: '*' }, [])
+  await assertFinds(t, request, { project_id: project }, [mine, hers])
+  await assertFinds(t, request, { project_id: project, created_by: caller.id }, [mine])
+  await assertFinds(t, request, { project_id: project, file_id: own }, [])
+  await assertFinds(t, request, { project_id: '*' }, [active, revoked, elsewhere, mine, hers])
+  const organization_id = await ownedByOrganization(project)
+  await assertFinds(t, request, { organization_id }, [mine, hers])
+  await assertFinds(t, request, { organization_id, created_by: caller.id }, [mine])
+  await prisma.file.update({ where: { id: own }, data: { expiresAt: new Date(0) } })
+  await assertFinds(t, request, {}, [elsewhere])
+})
+
 t.test('refunds, links, keys and endpoints are filtered by their state', async (t) => {
   const refunds = await requestFor(server, 'listRefunds')
   await insertedRefund(server, refunds.params!.id)

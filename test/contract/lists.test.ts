@@ -26,6 +26,7 @@ import {
 } from '../support/database/db-fixtures-payments.ts'
 import {
   createDelivery,
+  createWebhookEndpoint,
   createDocument,
   createWebhookEndpoints,
   createEvent,
@@ -211,6 +212,18 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     })
     return { request, ids }
   },
+  async listAllFileLinks() {
+    const request = await requestFor(server, 'listAllFileLinks')
+    const file = await createFile(server, request.caller.id, { projectId: request.project })
+    await prisma.fileLink.deleteMany({ where: { file: { projectId: request.project } } })
+    const at = new Date()
+    const ids = await createMany(async () => (await createFileLink(server, file, request.caller.id)).id)
+    await prisma.fileLink.updateMany({
+      where: { id: { in: ids } },
+      data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) },
+    })
+    return { request, ids }
+  },
   async listModels() {
     return { request: await requestFor(server, 'listModels'), ids: models }
   },
@@ -308,6 +321,20 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const request = await requestFor(server, 'listWebhookDeliveries')
     const ids = await createMany(
       async () => await createDelivery(server, request.caller.id, { endpointId: request.params!.id }),
+    )
+    await prisma.webhookDelivery.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listAllWebhookDeliveries() {
+    const request = await requestFor(server, 'listAllWebhookDeliveries')
+    await prisma.webhookEndpoint.deleteMany({ where: { userId: request.caller.id } })
+    const endpoints = [
+      await createWebhookEndpoint(server, request.caller.id),
+      await createWebhookEndpoint(server, request.caller.id),
+    ]
+    let n = 0
+    const ids = await createMany(
+      async () => await createDelivery(server, request.caller.id, { endpointId: endpoints[n++ % 2] }),
     )
     await prisma.webhookDelivery.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
@@ -557,6 +584,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listInvitations: 'invitations',
   listMyInvitations: 'invitations',
   listFileLinks: 'file_links',
+  listAllFileLinks: 'file_links',
   listPrices: 'prices',
   listWebhookEndpoints: 'webhook_endpoints',
 }

@@ -6,6 +6,7 @@ import {
   createApiKey,
   createCustomRole,
   createFile,
+  createFileLink,
   createKnowledgeBase,
   createMember,
   createProject,
@@ -22,11 +23,12 @@ const server = await startServer(t)
 const { prisma } = server.services.database
 const { admin } = server
 
-const paths = ['/storage/files', '/ai/sessions', '/ai/knowledge']
+const paths = ['/storage/files', '/ai/sessions', '/ai/knowledge', '/storage/links']
 
-/** A file, a session and a knowledge base of the user in the project, or in none. */
+/** A file with a link, a session and a knowledge base of the user in the project, or in none. */
 async function fill(projectId: string | undefined, userId = admin.id): Promise<void> {
-  await createFile(server, userId, { projectId: projectId ?? null })
+  const file = await createFile(server, userId, { projectId: projectId ?? null })
+  await createFileLink(server, file, userId)
   await createSession(server, userId, { projectId: projectId ?? null })
   await createKnowledgeBase(server, userId, { projectId })
 }
@@ -85,7 +87,7 @@ async function compare(t: Test, client: Client): Promise<number[]> {
 }
 
 t.test('a member, whose custom role has no access to AI in one project', async (t) => {
-  t.same(await compare(t, person.client), [6, 5, 5])
+  t.same(await compare(t, person.client), [6, 5, 5, 3])
   const outside = await person.client.get(
     `/storage/files?organization_id=${organization}&project_id=${viewed}`,
   )
@@ -96,19 +98,19 @@ t.test('a member, whose custom role has no access to AI in one project', async (
 
 t.test('a key that is limited to two projects, of which one is foreign', async (t) => {
   const { secret } = await createApiKey(server, person.id, { projectIds: [viewed, foreign] })
-  t.same(await compare(t, createClient(server.url, secret)), [1, 1, 1])
+  t.same(await compare(t, createClient(server.url, secret)), [1, 1, 1, 0])
 })
 
 t.test('a user from outside', async (t) => {
   const { client } = await server.person()
-  t.same(await compare(t, client), [0, 0, 0])
+  t.same(await compare(t, client), [0, 0, 0, 0])
   for (const path of paths)
     t.same(idsOf(await client.get(`${path}?project_id=*&created_by=${person.id}`)), [], 'not hers either')
 })
 
 t.test('an operator reads what he is a member of, as everyone', async (t) => {
   const operator = await server.person({ role: 'admin' })
-  t.same(await compare(t, operator.client), [0, 0, 0])
+  t.same(await compare(t, operator.client), [0, 0, 0, 0])
 })
 
 t.test('an admin of the organization, until he is none', async (t) => {
@@ -133,7 +135,7 @@ t.test('an admin of the organization, until he is none', async (t) => {
 t.test('a service account of a project reads this project', async (t) => {
   const account = await createServiceAccount(server, { project_id: viewed })
   const { secret } = await createApiKey(server, account.userId)
-  t.same(await compare(t, createClient(server.url, secret)), [1, 1, 1])
+  t.same(await compare(t, createClient(server.url, secret)), [1, 1, 1, 0])
 })
 
 t.test('a cursor goes on after the caller has joined another project', async (t) => {

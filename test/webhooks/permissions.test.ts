@@ -401,6 +401,7 @@ t.test(
         replies.map(() => 403),
         name,
       )
+      t.same((await client.get('/webhooks/deliveries')).body.data, [], `${name} lists none of them`)
       t.ok(
         replies.every(({ text }) => !text.includes(endpoint.receiver.url) && !text.includes('whsec_')),
         `${name} cannot read its deliveries`,
@@ -416,6 +417,10 @@ t.test(
     t.match(await reader.client.get(`${path}/deliveries`), {
       status: 200,
       body: { data: [{ id: deliveryId }] },
+    })
+    t.match((await reader.client.get('/webhooks/deliveries')).body, {
+      data: [{ id: deliveryId }],
+      pagination: { total: 1 },
     })
     t.match((await reader.client.get('/webhooks/endpoints')).body, {
       data: [{ id: endpoint.id }],

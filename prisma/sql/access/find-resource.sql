@@ -7,6 +7,9 @@ UNION ALL
 SELECT 'knowledge base' AS name, {projects/access row=k role=ai_role}
 FROM knowledge_bases k WHERE k.id = :id
 UNION ALL
+SELECT 'document' AS name, {projects/access row=k role=ai_role}
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.id = :id
+UNION ALL
 SELECT 'session' AS name, {projects/access row=c role=ai_role}
 FROM ai_sessions c WHERE c.id = :id
 UNION ALL

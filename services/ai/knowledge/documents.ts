@@ -12,7 +12,7 @@ import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import { containsPattern, type Page } from '../../../infra/database/pagination.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { requirePermission, requireWorkspaceStatus } from '../../projects/resource-access.ts'
+import { requireAccess, requirePermission, requireWorkspaceStatus } from '../../projects/resource-access.ts'
 
 export type KnowledgeDocument = components['schemas']['KnowledgeDocument']
 export type DocumentStatus = components['schemas']['DocumentStatus']
@@ -77,6 +77,18 @@ export async function openDocument(
   const { your_role: _role, project_status: _project, ...document } = row
   // With its id, the row has the other columns of a document.
   return document as OwnedDocument
+}
+
+/** The document that the request names by its id alone, if the caller may perform the operation on it. */
+export async function openDocumentById(
+  db: Db,
+  request: Omit<DocumentRequest, 'params'> & { params: { id: string } },
+): Promise<OwnedDocument> {
+  const { id } = request.params
+  const row = await sql.readDocumentAlone(db, { id, user_id: request.principal.userId })
+  requireAccess(row, request, { name: 'document', id })
+  const { your_role: _role, project_status: _project, ...document } = row
+  return document
 }
 
 /** A page of the documents of a knowledge base, with the total, in one statement. */

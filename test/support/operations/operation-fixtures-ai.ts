@@ -50,6 +50,13 @@ const onDocument =
     }
   }
 
+const onDocumentAlone =
+  (where?: Placement): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onDocument(undefined, where)(context)
+    return { params: { id: params!.document_id }, project }
+  }
+
 const onSession =
   (
     where: Placement = 'active',
@@ -247,6 +254,7 @@ export const aiFixtures = {
     byStatus: { 200: added, 409: onKnowledge(documentFields, 'archived') },
   },
   getDocument: { build: onDocument(), withoutProject: onDocument(undefined, 'own') },
+  getDocumentById: { build: onDocumentAlone(), withoutProject: onDocumentAlone('own') },
   updateDocument: {
     build: onDocument(documentFields),
     withoutProject: onDocument(documentFields, 'own'),

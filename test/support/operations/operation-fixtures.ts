@@ -515,6 +515,12 @@ export const fixtures: Record<OperationId, Fixture> = {
     extraScopes: ['projects:read'],
   },
   listWebhookDeliveries: { build: onEndpoint(), extraScopes: ['projects:read'] },
+  listAllWebhookDeliveries: {
+    async build(context) {
+      await onEndpoint()(context)
+      return {}
+    },
+  },
   getWebhookDelivery: { build: onDelivery(), extraScopes: ['projects:read'] },
   redeliverWebhookDelivery: {
     build: onDelivery(),
@@ -560,6 +566,18 @@ export const fixtures: Record<OperationId, Fixture> = {
       return { params: { id: params!.id }, project }
     },
     withoutProject: onOwnFile(),
+  },
+  listAllFileLinks: {
+    build: async (context) => {
+      await onLink(onOwnFile())(context)
+      const { project } = await onLink()(context)
+      return { query: { project_id: project! }, project }
+    },
+    withoutProject: async (context) => {
+      await onLink(onOwnFile())(context)
+      return {}
+    },
+    byStatus: { 404: inUnknownProject },
   },
   createFileLink: {
     build: onFile(linkFields),

@@ -119,6 +119,7 @@ export const exceptions: Exception[] = [
     operations: [
       'listFiles',
       'listFileLinks',
+      'listAllFileLinks',
       'listSessions',
       'listKnowledgeBases',
       'listDocuments',
@@ -182,7 +183,14 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
-    operations: ['listProjects', 'listFiles', 'listSessions', 'listKnowledgeBases', 'listEvents'],
+    operations: [
+      'listProjects',
+      'listFiles',
+      'listAllFileLinks',
+      'listSessions',
+      'listKnowledgeBases',
+      'listEvents',
+    ],
     field: 'query organization_id',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
@@ -220,6 +228,24 @@ export const exceptions: Exception[] = [
   {
     operations: ['listRequests'],
     field: 'query key_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAllFileLinks'],
+    field: 'query file_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAllWebhookDeliveries'],
+    field: 'query endpoint_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listAllWebhookDeliveries'],
+    field: 'query event_id',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
