@@ -1639,7 +1639,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["user:write"],
     rateLimit: "upload",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","form":"bodyUploadAvatar"},
-    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[]},"streamed":true},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[],"integers":[]},"streamed":true},
     errors: [400,401,403,406,408,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyAvatar"}
@@ -3342,7 +3342,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["storage:write"],
     rateLimit: "upload",
     validators: {"query":"queryNone","header":"headerUploadFile","form":"bodyUploadFile"},
-    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"]},"streamed":true},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":["tags"],"integers":["expires_in_seconds"]},"streamed":true},
     errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -4240,7 +4240,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     scopes: ["ai:write"],
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyDocumentCreate","form":"bodyCreateDocument"},
-    body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[]},"streamed":true,"maxBytes":1048576},
+    body: {"required":true,"contentTypes":["application/json","multipart/form-data"],"form":{"file":"file","named":true,"json":["metadata"],"lists":[],"integers":[]},"streamed":true,"maxBytes":1048576},
     errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"},

@@ -1,4 +1,5 @@
 // The caller's own API keys. The secret of a key is in the response that creates it, and nowhere else.
+import { expiryOf } from '../infra/contract/expiry.ts'
 import { invalidState } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { alertUser } from '../services/mail/mails.ts'
@@ -14,7 +15,6 @@ import {
   lockKeys,
   newKeyFields,
   ownersOfKeys,
-  parseExpiresAt,
   replaceApiKey,
   requireGrantable,
   requireRecentSignIn,
@@ -101,7 +101,7 @@ export const apiKeys = {
 
   async rotateApiKey({ principal, params: { id }, body }, { db, config, events, principals }) {
     const rotation = {
-      expiresAt: parseExpiresAt(body?.expires_at),
+      expiresAt: body ? expiryOf(body) : undefined,
       overlapSeconds: body?.overlap_seconds ?? 0,
     }
     const { userId } = principal

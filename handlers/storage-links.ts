@@ -1,6 +1,7 @@
 // Handlers of file links.
 import { randomBytes } from 'node:crypto'
 import type { Handlers } from '../services/handler.ts'
+import { expiryOf } from '../infra/contract/expiry.ts'
 import { gone, notFound } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
 import { openWorkspaces } from '../services/projects/workspaces.ts'
@@ -17,6 +18,7 @@ import {
 } from '../services/storage/links.ts'
 
 const defaultSeconds = 86_400
+const seconds = { min: 1, max: 31_536_000 }
 
 export const storageLinks = {
   async listFileLinks(request, { db }) {
@@ -29,12 +31,13 @@ export const storageLinks = {
   },
 
   async createFileLink(request, { db, events, filesUrl }) {
-    const { expires_in_seconds: seconds = defaultSeconds, metadata } = request.body
+    const { metadata } = request.body
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       const id = newId('lnk')
       const token = randomBytes(32).toString('base64url')
       const createdAt = timeOf(id)
+      const expiresAt = expiryOf(request.body, { from: createdAt, seconds })
       const link = await insertLink(tx, file, {
         id,
         token,
@@ -42,7 +45,7 @@ export const storageLinks = {
         createdBy: request.principal.userId,
         metadata,
         createdAt,
-        expiresAt: new Date(createdAt.getTime() + seconds * 1000),
+        expiresAt: expiresAt ?? new Date(createdAt.getTime() + defaultSeconds * 1000),
       })
       await events.emit(tx, 'file_link.created', link, { userId: file.owner_id })
       return {

@@ -1,8 +1,8 @@
 // Handlers of resumable uploads (tus 1.0.0).
 import type { Handlers } from '../services/handler.ts'
+import { expiryOf } from '../infra/contract/expiry.ts'
 import { Replay } from '../infra/contract/replay.ts'
 import { payloadTooLarge } from '../infra/errors.ts'
-import { requireFutureExpiry } from '../services/storage/files.ts'
 import { exceedsLength } from '../services/storage/uploads/append.ts'
 import { checksumAlgorithms } from '../services/storage/uploads/checksum.ts'
 import { acquireUploadLease, requestUploadLease } from '../services/storage/uploads/lease.ts'
@@ -112,8 +112,7 @@ function validateCreation(headers: CreationHeaders, maxBytes: number): UploadFie
   if (Number((headers as unknown as Record<string, unknown>)['content-length'] ?? 0) > length)
     throw exceedsLength(length)
   const fields = parseUploadMetadata(metadata)
-  requireFutureExpiry(fields.expires_at)
-  return fields
+  return { ...fields, expires_at: expiryOf(fields)?.toISOString() }
 }
 
 function progressHeaders(upload: StoredUpload): Record<string, string> {

@@ -1,11 +1,12 @@
 // Handlers of files.
 import type { Handlers } from '../services/handler.ts'
+import { expiryOf } from '../infra/contract/expiry.ts'
 import { unauthorized } from '../infra/errors.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
-import { toFile, listFiles, openDownload, openFile, requireFutureExpiry } from '../services/storage/files.ts'
+import { toFile, listFiles, openDownload, openFile } from '../services/storage/files.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
 import { updateFile } from '../services/storage/update-file.ts'
 
@@ -16,7 +17,7 @@ export const storage = {
 
   async uploadFile(request, services) {
     const { body: form, headers } = request
-    requireFutureExpiry(form.received.expires_at)
+    expiryOf(form.received)
     const upload = {
       file: form.file,
       maxBytes: services.config.uploadMaxBytes,
@@ -25,17 +26,17 @@ export const storage = {
         const {
           name,
           project_id: projectId = null,
-          expires_at: expiresAt,
+          expires_at,
+          expires_in_seconds,
           on_conflict: onConflict,
           ...fields
         } = form.fields()
-        requireFutureExpiry(expiresAt)
         return {
           sha256: headers['x-content-sha256'],
           ...fields,
           name: name!,
           projectId,
-          expiresAt,
+          expiresAt: expiryOf({ expires_at, expires_in_seconds }),
           onConflict,
         }
       },
@@ -50,10 +51,10 @@ export const storage = {
   },
 
   async updateFile(request, { db, storage, events }) {
-    requireFutureExpiry(request.body.expires_at)
+    const expiresAt = expiryOf(request.body)
     return await db.transaction(async (tx) => ({
       status: 200,
-      body: await updateFile(tx, { storage, events }, request),
+      body: await updateFile(tx, { storage, events }, request, expiresAt),
     }))
   },
 

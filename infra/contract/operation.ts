@@ -64,6 +64,8 @@ export interface FormInfo {
   json: string[]
   /** The fields that may be repeated. */
   lists: string[]
+  /** The fields that are integers. */
+  integers: string[]
 }
 
 /** An operation, as the spec declares it. */

@@ -6,7 +6,9 @@ import { parseStrictJson } from './strict-json.ts'
 export type ParsedField = { value: unknown } | { must: string }
 
 /** An object is JSON. A list is a JSON array or comma-separated; in a form it may also be repeated. */
-export function parseField({ json, lists }: FormInfo, field: string, text: string): ParsedField {
+export function parseField({ json, lists, integers }: FormInfo, field: string, text: string): ParsedField {
+  if (integers.includes(field))
+    return /^-?\d{1,15}$/.test(text) ? { value: Number(text) } : { must: 'be an integer' }
   if (json.includes(field)) return parseJson(text) ?? { must: 'be a JSON object' }
   if (!lists.includes(field)) return { value: text }
   if (!text.trimStart().startsWith('[')) return { value: text.split(',').map((item) => item.trim()) }

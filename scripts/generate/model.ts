@@ -43,7 +43,7 @@ export interface Body {
    * For multipart/form-data: the field of the file, whether the form has a `name` field, and the fields
    * that are JSON or repeatable.
    */
-  form: { file: string; named: boolean; json: string[]; lists: string[] } | null
+  form: { file: string; named: boolean; json: string[]; lists: string[]; integers: string[] } | null
   /** The schema of the multipart form without its file. */
   fields: Json | null
   /** Whether the handler reads the body as a stream: raw bytes or a form with a file, but never JSON. */
@@ -215,6 +215,7 @@ function bodyOf(document: Json, body: Json): Body {
       named: names.includes('name'),
       json: names.filter((name) => typeOf(name).type === 'object'),
       lists: names.filter((name) => typeOf(name).type === 'array'),
+      integers: names.filter((name) => typeOf(name).type === 'integer'),
     },
   }
 }

@@ -84,7 +84,7 @@ export interface NewCheckout {
   publicUrl: string
   successUrl: string
   cancelUrl: string
-  seconds: number
+  expiresAt: Date
   metadata?: Record<string, string>
   now: Date
 }
@@ -95,7 +95,7 @@ export interface NewCheckout {
  */
 export async function insertCheckout(
   tx: Transaction,
-  { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, seconds, metadata = {}, now }: NewCheckout,
+  { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, expiresAt, metadata = {}, now }: NewCheckout,
 ): Promise<OwnedCheckout> {
   const id = newIdAt('chk', now)
   const createdAt = timeOf(id)
@@ -118,7 +118,7 @@ export async function insertCheckout(
       cancel_url: cancelUrl,
       gateway,
       metadata,
-      expires_at: new Date(createdAt.getTime() + seconds * 1000),
+      expires_at: expiresAt,
       created_at: createdAt,
     })
   } catch (error) {

@@ -3,6 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { conflict, invalidField, invalidState } from '../../infra/errors.ts'
+import { expiryOf } from '../../infra/contract/expiry.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import { findCheckout, insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
@@ -19,7 +20,8 @@ export interface CheckoutRequest {
   body: components['schemas']['CheckoutCreate']
 }
 
-const defaultLifetimeSeconds = 86_400
+const defaultLifetimeMs = 86_400_000
+const seconds = { min: 1800, max: 86_400 }
 
 /**
  * Creates a session with its events. Throws 409 when the order is not pending or has an open session, and 400
@@ -36,6 +38,7 @@ export async function createCheckout(
     body.order_id === undefined
       ? await createOrder(tx, services, request)
       : await findPendingOrder(tx, services, request, body.order_id)
+  const now = await paymentsNow(tx)
   const checkout = await insertCheckout(tx, {
     order,
     ownsOrder: body.order_id === undefined,
@@ -43,9 +46,9 @@ export async function createCheckout(
     publicUrl,
     successUrl: body.success_url,
     cancelUrl: body.cancel_url,
-    seconds: body.expires_in_seconds ?? defaultLifetimeSeconds,
+    expiresAt: expiryOf(body, { from: now, seconds }) ?? new Date(now.getTime() + defaultLifetimeMs),
     metadata: body.metadata,
-    now: await paymentsNow(tx),
+    now,
   })
   await services.events.emit(tx, 'checkout.created', toCheckout(checkout), { userId: checkout.owner_id })
   if (order.total_amount !== 0) return toCheckout(checkout)

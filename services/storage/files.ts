@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { notFound, invalidField } from '../../infra/errors.ts'
+import { notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { WorkspaceFilter } from '../projects/workspaces.ts'
@@ -92,7 +92,7 @@ export interface NewFile {
   visibility?: 'private' | 'public'
   metadata?: Record<string, string>
   tags?: string[]
-  expiresAt?: string | null
+  expiresAt?: Date | string | null
   /** Default: the id of the file. */
   blobKey?: string
 }
@@ -125,12 +125,6 @@ export function newFileId(): string {
 /** The folder in a path: without the slash at either end. */
 export function folderOf(path: string): string {
   return path.replace(/^\/|\/$/g, '')
-}
-
-/** Throws 400 for an `expires_at` in the past. */
-export function requireFutureExpiry(expiresAt: string | null | undefined): void {
-  if (expiresAt != null && Date.parse(expiresAt) <= Date.now())
-    throw invalidField('expires_at', 'future', 'expires_at must be in the future')
 }
 
 /** One page of the files of workspaces, with the total, in one statement. */

@@ -19,13 +19,19 @@ export interface UpdateFileRequest {
   ifMatch(entity: unknown): void
 }
 
-/** Throws 403, 404, 409 or 412. */
+/** Throws 403, 404, 409 or 412. `newExpiry`: the expiry in the request. */
 export async function updateFile(
   tx: Transaction,
   services: DeleteFileServices,
   request: UpdateFileRequest,
+  newExpiry: Date | null | undefined,
 ): Promise<StoredFile> {
-  const { on_conflict: policy = 'duplicate', ...update } = request.body
+  const {
+    on_conflict: policy = 'duplicate',
+    expires_at: _at,
+    expires_in_seconds: _in,
+    ...update
+  } = request.body
   const claimed = policy === 'duplicate' ? null : await claimNewPlace(tx, services, request, policy)
   const previous = await openFile(tx, request, { lock: true })
   if (claimed !== null && !hasFields(previous, claimed.from))
@@ -33,6 +39,7 @@ export async function updateFile(
   request.ifMatch(previous)
   const changes = changesOf(previous, {
     ...update,
+    ...(newExpiry !== undefined && { expires_at: newExpiry?.toISOString() ?? null }),
     ...(claimed !== null && { name: claimed.name }),
     ...(update.path !== undefined && { path: folderOf(update.path) }),
   })

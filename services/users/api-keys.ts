@@ -8,7 +8,8 @@ import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.js'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { forbidden, invalidField, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
+import { forbidden, invalidState, notFound, unauthorized } from '../../infra/errors.ts'
+import { expiryOf } from '../../infra/contract/expiry.ts'
 import { changesOf, type Changes } from '../../infra/contract/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -124,7 +125,7 @@ export function newKeyFields(
   const { name, scopes, metadata, project_ids: projectIds = null } = body
   const { allowed_addresses: allowedAddresses = networks && [...networks.texts] } = body
   requireNetworks(allowedAddresses ?? [])
-  const asked = parseExpiresAt(body.expires_at)
+  const asked = expiryOf(body)
   const expiresAt = asked === undefined ? end : asked
   const createdByKey = type === 'api_key' ? credentialId : null
   return {
@@ -342,13 +343,4 @@ export function requireGrantable(
       'project_ids',
     )
   }
-}
-
-/** The `expires_at` of a request, where null means never. Throws 400 for a time in the past. */
-export function parseExpiresAt(text: string | null | undefined): Date | null | undefined {
-  if (text === null || text === undefined) return text
-  const date = new Date(text)
-  if (date.getTime() <= Date.now())
-    throw invalidField('expires_at', 'future', 'expires_at must be in the future')
-  return date
 }

@@ -23,6 +23,7 @@ const fieldByKey = {
   metadata: 'metadata',
   tags: 'tags',
   expires_at: 'expires_at',
+  expires_in_seconds: 'expires_in_seconds',
   sha256: 'sha256',
   on_conflict: 'on_conflict',
 } as const

@@ -351,6 +351,7 @@ function encodeValue(value: Json, schema: Json, part: Part): Json {
   if (part === 'body' || part === 'answer') return value
   const types = typesOf(schema)
   if (part === 'form' && types.includes('object')) return value
+  if (part === 'form' && types.includes('integer') && typeof value === 'number') return value
   if (part === 'form' && types.includes('array'))
     return Array.isArray(value) && value.every(isSentAsItem) ? value : undefined
   if (part === 'query' && types.includes('object'))

@@ -161,7 +161,7 @@ export async function insertedCheckout(
       publicUrl: url,
       successUrl: pages.success_url,
       cancelUrl: pages.cancel_url,
-      seconds: 86_400,
+      expiresAt: new Date(now.getTime() + 86_400_000),
       metadata,
       now,
     })
