@@ -22,11 +22,12 @@ export const paymentsOrders = {
   async createOrder(request, services) {
     const { project_id: projectId = null, user_id: buyer, items, metadata } = request.body
     const { events, gateways } = services
+    const createdBy = request.principal.userId
     return await services.db.transaction(async (tx) => {
       const ownerId = await openSale(tx, request, { projectId, buyer })
       const priced = await priceItems(tx, items)
       gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
-      const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })
+      const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })
       await events.emit(tx, 'order.created', toOrder(order), { userId: ownerId })
       const locked = { order, subscription: null, checkout: null }
       const isPaid = await payIfFree(tx, services, locked, priced.now)

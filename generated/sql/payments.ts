@@ -32,7 +32,7 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
   ['amount', 'at', 'order_id'],
 )
 export interface AddRefundedAmountRow {
@@ -49,6 +49,7 @@ export interface AddRefundedAmountRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -335,7 +336,7 @@ export const findOrder = optional<{ id: string }, FindOrderRow>(
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id
 FROM orders o
 WHERE o.id = $1`,
   ['id'],
@@ -354,6 +355,7 @@ export interface FindOrderRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -603,19 +605,19 @@ export interface InsertGatewayEventRow {
  * Inserts an order with its items.
  * @see prisma/sql/payments/insert-order.sql
  */
-export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
+export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_by: string | null; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
   'payments/insert-order',
   `WITH o AS (
   INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
-    period, metadata, created_at, updated_at)
+    period, metadata, created_by, created_at, updated_at)
   VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6,
-    $7, $8, $9, $10, $10)
+    $7, $8, $9, $10, $11, $11)
   RETURNING *
 ), i AS (
   INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
   SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
     line.quantity * line.unit_amount
-  FROM unnest($11::text[], $12::text[], $13::int[], $14::bigint[])
+  FROM unnest($12::text[], $13::text[], $14::int[], $15::bigint[])
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
@@ -624,8 +626,8 @@ SELECT o.id, o.number, o.owner_id AS user_id, o.status,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id FROM o`,
-  ['id', 'number', 'project_id', 'owner_id', 'currency', 'total', 'subscription_id', 'period', 'metadata', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id FROM o`,
+  ['id', 'number', 'project_id', 'owner_id', 'currency', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
 )
 export interface InsertOrderRow {
   id: string
@@ -641,6 +643,7 @@ export interface InsertOrderRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -803,7 +806,7 @@ export interface ListCheckoutsRow {
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_by: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
     select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
@@ -811,23 +814,24 @@ export const listOrders = page<{}, { workspace_id: string; organization_id: stri
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
       workspace_id: { sql: `o.workspace_id = $1` },
       organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `o.owner_id = $3` },
-      created_after: { sql: `o.id >= id_at('ord', $4)`, searches: true },
-      created_before: { sql: `o.id < id_at('ord', $5)`, searches: true },
-      updated_after: { sql: `o.updated_at >= $6`, searches: true },
-      updated_before: { sql: `o.updated_at < $7`, searches: true },
-      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $8::jsonb`, searches: true },
-      status: { sql: `o.status = ANY($9)` },
-      subscription_id: { sql: `o.subscription_id = $10` },
-      number: { sql: `o.number = $11` },
-      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $12)`, searches: true },
+      created_by: { sql: `o.created_by = $4` },
+      created_after: { sql: `o.id >= id_at('ord', $5)`, searches: true },
+      created_before: { sql: `o.id < id_at('ord', $6)`, searches: true },
+      updated_after: { sql: `o.updated_at >= $7`, searches: true },
+      updated_before: { sql: `o.updated_at < $8`, searches: true },
+      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $9::jsonb`, searches: true },
+      status: { sql: `o.status = ANY($10)` },
+      subscription_id: { sql: `o.subscription_id = $11` },
+      number: { sql: `o.number = $12` },
+      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $13)`, searches: true },
     },
     sorts: {
       created_at: `o.id`,
@@ -837,7 +841,7 @@ WHERE true`,
     id: `o.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($9::"OrderStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($10::"OrderStatus"[]::text[])`,
     },
   },
 )
@@ -855,6 +859,7 @@ export interface ListOrdersRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1042,7 +1047,7 @@ export const lockOrder = optional<{ id: string }, LockOrderRow>(
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id
 FROM orders o
 WHERE o.id = $1
 FOR NO KEY UPDATE`,
@@ -1062,6 +1067,7 @@ export interface LockOrderRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1396,7 +1402,7 @@ export const readOrderAndLockProject = optional<{ user_id: string; id: string },
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1419,6 +1425,7 @@ export interface ReadOrderAndLockProjectRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1451,7 +1458,7 @@ export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1474,6 +1481,7 @@ export interface ReadOrderRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1904,7 +1912,7 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
   ['at', 'id'],
 )
 export interface SetOrderCanceledRow {
@@ -1921,6 +1929,7 @@ export interface SetOrderCanceledRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1941,7 +1950,7 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
   ['at', 'id'],
 )
 export interface SetOrderPaidRow {
@@ -1958,6 +1967,7 @@ export interface SetOrderPaidRow {
   subscription_id: string | null
   metadata: Record<string, string>
   paid_at: string | null
+  created_by: string | null
   created_at: string
   updated_at: string
   project_id: string | null

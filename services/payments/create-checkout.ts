@@ -93,10 +93,11 @@ async function createOrder(
   const ownerId = await openSale(tx, { operation, principal }, { projectId, buyer })
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
+  const createdBy = principal.userId
   const gateway = gateways.forTotal(priced.total)
   gateway.requireAmount(priced.total, priced.currency, 'items')
   if (!recurring) {
-    const order = await insertOrder(tx, priced, { projectId, ownerId, metadata })
+    const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })
     await events.emit(tx, 'order.created', order, { userId: ownerId })
     return order
   }
@@ -111,7 +112,7 @@ async function createOrder(
     now: priced.now,
   })
   const subscription = { id, period: 1 }
-  const order = await insertOrder(tx, priced, { projectId, ownerId, metadata, subscription })
+  const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata, subscription })
   const created = await setLatestOrder(tx, id, order.id)
   await events.emit(tx, 'subscription.created', toSubscription(created), { userId: ownerId })
   await events.emit(tx, 'order.created', order, { userId: ownerId })

@@ -127,6 +127,8 @@ export async function priceItems(
 export interface NewOrder {
   projectId: string | null
   ownerId: string
+  /** The user who creates the order; default: none, for orders of the platform. */
+  createdBy?: string
   metadata?: Record<string, string>
   subscription?: { id: string; period: number }
 }
@@ -135,7 +137,7 @@ export interface NewOrder {
 export async function insertOrder(
   tx: Transaction,
   { lines, currency, total, now }: PricedItems,
-  { projectId, ownerId, metadata = {}, subscription }: NewOrder,
+  { projectId, ownerId, createdBy, metadata = {}, subscription }: NewOrder,
 ): Promise<OwnedOrder> {
   const id = newIdAt('ord', now)
   return await sql.insertOrder(tx, {
@@ -148,6 +150,7 @@ export async function insertOrder(
     subscription_id: subscription?.id ?? null,
     period: subscription?.period ?? null,
     metadata,
+    created_by: createdBy ?? null,
     created_at: timeOf(id),
     price_ids: lines.map((line) => line.priceId),
     descriptions: lines.map((line) => line.productName),

@@ -398,7 +398,7 @@ t.test('the audit log is filtered by user, credential, operation and outcome', a
   await assertFinds(t, request, { user_id: newId('usr') }, [])
 })
 
-t.test('orders are filtered by number and price', async (t) => {
+t.test('orders are filtered by number, price and author', async (t) => {
   const caller = await server.person()
   const request: OperationRequest = { id: 'listOrders', server, caller }
   const [order, other] = [await insertedOrder(server, caller.id), await insertedOrder(server, caller.id)]
@@ -409,6 +409,9 @@ t.test('orders are filtered by number and price', async (t) => {
   await assertFinds(t, request, { number: '000000-0000' }, [])
   await assertFinds(t, request, { price_id: priceId }, [...new Set(ofPrice.map(({ orderId }) => orderId))])
   await assertFinds(t, request, { price_id: 'prc_01jd6y8m5qe8btc4y5w1r0n3fz' }, [])
+  await prisma.order.update({ where: { id: other }, data: { createdBy: server.admin.id } })
+  await assertFinds(t, request, { created_by: server.admin.id }, [other])
+  await assertFinds(t, request, { created_by: caller.id }, [])
 })
 
 t.test('created_after and created_before include the first and exclude the second moment', async (t) => {

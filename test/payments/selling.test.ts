@@ -61,6 +61,29 @@ for (const scope of ['admin', 'payments:sell'] as const)
       t.ok(receiver.types().includes(type), type)
   })
 
+t.test('an order names its author, who may be the seller', async (t) => {
+  const customer = await server.person()
+  const body = { items, user_id: customer.id }
+  const { body: sold } = await admin.client.post('/payments/orders', body)
+  t.match(sold, { user_id: customer.id, created_by: admin.id })
+  const { body: own } = await customer.client.post('/payments/orders', { items })
+  t.match(own, { user_id: customer.id, created_by: customer.id })
+  const session = await createCheckout(admin, { ...body, ...pages })
+  t.match((await customer.client.get(`/payments/orders/${session.order_id}`)).body, {
+    user_id: customer.id,
+    created_by: admin.id,
+  })
+  const by = async (client: Person['client'], id: string): Promise<string[]> =>
+    (await client.get(`/payments/orders?user_id=${customer.id}&created_by=${id}&order=asc`)).body.data.map(
+      (order: any) => order.id,
+    )
+  t.same(await by(customer.client, admin.id), [sold.id, session.order_id])
+  t.same(await by(admin.client, admin.id), [sold.id, session.order_id])
+  t.same(await by(admin.client, customer.id), [own.id])
+  await server.services.database.prisma.order.update({ where: { id: own.id }, data: { createdBy: null } })
+  t.equal((await customer.client.get(`/payments/orders/${own.id}`)).body.created_by, null)
+})
+
 t.test('only a seller sells to another user', async (t) => {
   const project = (await other.client.post('/projects', { name: 'Shop' })).body.id
   const scopes = ['payments:read', 'payments:write']

@@ -125,6 +125,7 @@ export const exceptions: Exception[] = [
       'listDocuments',
       'listProducts',
       'listPrices',
+      'listOrders',
     ],
     field: 'query created_by',
     expected: 'own',
