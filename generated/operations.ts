@@ -243,6 +243,8 @@ export interface OperationsByTag {
     | 'listRequests'
     | 'getUsage'
   'user':
+    | 'getCurrentUser'
+    | 'deleteCurrentUser'
     | 'getProfile'
     | 'updateProfile'
     | 'getSettings'
@@ -1486,6 +1488,53 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: true,
+    unlimitedKey: true,
+    needsSession: true
+  },
+  getCurrentUser: {
+    id: "getCurrentUser",
+    method: "GET",
+    path: "/v1/user",
+    url: "/v1/user",
+    tag: "user",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyProfile"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  deleteCurrentUser: {
+    id: "deleteCurrentUser",
+    method: "DELETE",
+    path: "/v1/user",
+    url: "/v1/user",
+    tag: "user",
+    scopes: ["user:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getCurrentUser",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
     unlimitedKey: true,
     needsSession: true
   },

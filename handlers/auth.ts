@@ -3,7 +3,7 @@ import { tokenDigest } from '../infra/encryption/tokens.ts'
 import { networkOf } from '../services/users/client-network.ts'
 import type { Handlers, Request } from '../services/handler.ts'
 import { mailToken, replaceEmailChange } from '../services/auth/tokens/mailed-tokens.ts'
-import { requireOwnPage, sessionCookie } from '../services/auth/sessions/cookies.ts'
+import { requireOwnPage, sessionCookie, withoutCookie } from '../services/auth/sessions/cookies.ts'
 import { hashPassword, requireUncommon } from '../services/auth/passwords/hash.ts'
 import {
   confirmSignUp,
@@ -83,9 +83,7 @@ export const auth = {
     return await db.transaction(async (tx) => {
       ifMatch(await lockOwnSession(tx, id, principal))
       await endSession(tx, { events, principals }, id)
-      // A token in Authorization may be of another session than the cookie.
-      const isByCookie = !('authorization' in headers)
-      return { status: 204, ...(isByCookie && { headers: { 'set-cookie': sessionCookie(config, null) } }) }
+      return { status: 204, ...withoutCookie(config, headers) }
     })
   },
 

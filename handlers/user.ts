@@ -1,21 +1,48 @@
 // The profile and the settings of the caller.
+import type { User as UserRow } from '../generated/prisma/client.js'
 import * as sql from '../generated/sql/users.ts'
+import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/contract/changes.ts'
-import type { Handlers } from '../services/handler.ts'
+import { withoutCookie } from '../services/auth/sessions/cookies.ts'
+import { lockOwnSession } from '../services/auth/sessions/sessions.ts'
+import { deleteUser } from '../services/deletion/delete-user.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
 import { unauthorized } from '../infra/errors.ts'
-import { requirePerson } from '../services/users/authentication.ts'
+import { requireRecentSignIn } from '../services/users/api-keys.ts'
+import { requirePerson, type Principal } from '../services/users/authentication.ts'
 import { readLimits } from '../services/users/limits.ts'
 import { readSettings, settingsColumns } from '../services/users/settings.ts'
 import { lockUser, toProfile } from '../services/users/users.ts'
 
+type Profile = components['schemas']['Profile']
+
 export const user = {
-  async getProfile({ principal }, { db, filesUrl }) {
-    const row = await sql.findProfile(db, { id: principal.userId, origin: filesUrl() })
-    if (row === undefined) throw unauthorized('disabled')
-    const { role: _role, ...profile } = row
-    return { status: 200, body: profile }
+  async getCurrentUser({ principal }, services) {
+    return { status: 200, body: await readProfile(services, principal) }
+  },
+
+  async deleteCurrentUser({ principal, headers, ifMatch }, { db, config, events, principals, filesUrl }) {
+    const { userId: id, credentialId } = principal
+    return await db.transaction(async (tx) => {
+      const origin = filesUrl()
+      const authorize = async (row: UserRow): Promise<void> => {
+        await lockOwnSession(tx, credentialId, principal)
+        await requireRecentSignIn(tx, principal)
+        ifMatch(toProfile(row, origin))
+      }
+      await deleteUser(tx, events, id, { origin, authorize }).catch((error) => {
+        // Of two requests at once, the second one finds no user.
+        throw error.status === 404 ? unauthorized('revoked', 'The session has ended: sign in again.') : error
+      })
+      tx.afterCommit(() => principals.waitForInvalidation(id))
+      return { status: 204, ...withoutCookie(config, headers) }
+    })
+  },
+
+  async getProfile({ principal }, services) {
+    return { status: 200, body: await readProfile(services, principal) }
   },
 
   async updateProfile({ principal, body, ifMatch }, { db, events, filesUrl }) {
@@ -67,3 +94,13 @@ export const user = {
     })
   },
 } satisfies Handlers<'user'>
+
+async function readProfile(
+  { db, filesUrl }: Pick<HandlerServices, 'db' | 'filesUrl'>,
+  { userId: id }: Principal,
+): Promise<Profile> {
+  const row = await sql.findProfile(db, { id, origin: filesUrl() })
+  if (row === undefined) throw unauthorized('disabled')
+  const { role: _role, ...profile } = row
+  return profile
+}

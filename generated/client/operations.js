@@ -50,6 +50,8 @@ export const operationTable = {
   startTotp: {"method":"POST","path":"/user/totp","prefix":"/v1","name":"user.totp.start","answer":"json"},
   removeTotp: {"method":"DELETE","path":"/user/totp","prefix":"/v1","name":"user.totp.remove","answer":null},
   confirmTotp: {"method":"POST","path":"/user/totp/confirm","prefix":"/v1","name":"user.totp.confirm","body":true,"answer":"json"},
+  getCurrentUser: {"method":"GET","path":"/user","prefix":"/v1","name":"user.get","answer":"json"},
+  deleteCurrentUser: {"method":"DELETE","path":"/user","prefix":"/v1","name":"user.delete","answer":null},
   getProfile: {"method":"GET","path":"/user/profile","prefix":"/v1","name":"user.profile.get","answer":"json"},
   updateProfile: {"method":"PUT","path":"/user/profile","prefix":"/v1","name":"user.profile.update","body":true,"answer":"json"},
   getSettings: {"method":"GET","path":"/user/settings","prefix":"/v1","name":"user.settings.get","answer":"json"},

@@ -35,12 +35,12 @@ export async function deleteUser(
   tx: Transaction,
   events: Emitter,
   id: string,
-  { origin, authorize }: { origin: string; authorize: (row: UserRow) => void },
+  { origin, authorize }: { origin: string; authorize: (row: UserRow) => void | Promise<void> },
 ): Promise<void> {
   // Every writer locks projects first, then members, then users.
   await sql.lockProjects(tx, { user_id: id })
   const row = await lockAdminsAndUser(tx, id)
-  authorize(row)
+  await authorize(row)
   await sql.lockForDeletion(tx, { id })
   await requireNotLastAdmin(tx, id)
   await requireNotOnlyOwner(tx, id)

@@ -197,6 +197,7 @@ t.test('an operation that needs a session refuses every API key', async (t) => {
     'startTotp',
     'removeTotp',
     'confirmTotp',
+    'deleteCurrentUser',
   ])
   for (const id of ids) {
     const request = await requestFor(server, id)

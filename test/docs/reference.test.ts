@@ -142,7 +142,7 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: /^Response Headers/ }).click()
     await page.getByText('X-Request-Id', { exact: true }).waitFor()
 
-    t.ok(requests.includes(`GET ${server.url}/v1/user/profile`))
+    t.ok(requests.includes(`GET ${server.url}/v1/user`))
     t.same(
       requests.filter((request) => !request.includes(` ${server.url}/`)),
       [],

@@ -142,8 +142,10 @@ const further: Partial<Record<OperationId, EventType[]>> = {
 }
 /** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
 const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey']
-/** Ends the session that this test would read with. `endSignIn` leaves the same event. */
-const ending: OperationId[] = ['signOut']
+/**
+ * End the session that this test would read with. `endSignIn` and `deleteUser` leave the same events.
+ */
+const ending: OperationId[] = ['signOut', 'deleteCurrentUser']
 /** POST operations that only read. */
 const questions: OperationId[] = ['searchKnowledgeBase', 'explainAccess', 'introspectToken']
 /** Operations that move the test clock: the changes that become due emit the events. */

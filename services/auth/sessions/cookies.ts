@@ -23,6 +23,12 @@ export function sessionCookie(settings: Settings, token: string | null): string 
   return setCookie(settings, session, { value: token, seconds: settings.sessionMaxDays * 86_400 })
 }
 
+/** The headers that delete the cookie when its session ends with a request that it has sent. */
+export function withoutCookie(settings: Settings, headers: object): { headers?: Record<string, string> } {
+  // A token in Authorization may be of another session than the cookie.
+  return 'authorization' in headers ? {} : { headers: { 'set-cookie': sessionCookie(settings, null) } }
+}
+
 /** The value of the session cookie in a `Cookie` header. */
 export function readSessionCookie(settings: PublicUrl, header: string | undefined): string | undefined {
   return readCookie(settings, session, header)

@@ -64,7 +64,7 @@ export const dialogSelector = '.scalar-client--open'
 /** Opens the dialog "Test Request" of the first operation. */
 export async function openDialog(page: Page): Promise<Locator> {
   await page
-    .locator('[id="platform-api/tag/user/GET/user/profile"]')
+    .locator('[id="platform-api/tag/user/GET/user"]')
     .getByRole('button', { name: 'Test Request' })
     .click()
   const dialog = page.locator(dialogSelector)

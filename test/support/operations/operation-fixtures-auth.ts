@@ -464,6 +464,16 @@ export const authFixtures = {
   },
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },
+  getCurrentUser: { build: () => ({}) },
+  deleteCurrentUser: {
+    build: withSession(),
+    byStatus: {
+      409: async (context) => {
+        await context.caller.client.post('/projects', { name: 'Mine alone' })
+        return await withSession()(context)
+      },
+    },
+  },
   requestMagicLink: { build: () => ({ body: { email: newEmail() } }) },
   requestPasswordReset: { build: () => ({ body: { email: newEmail() } }) },
   resetPassword: {

@@ -92,6 +92,7 @@ export const exceptions: Exception[] = [
       'introspectToken',
       'getCurrentSession',
       'signOut',
+      'deleteCurrentUser',
       'changePassword',
       'requestEmailChange',
       'confirmEmailChange',
