@@ -3380,6 +3380,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
     readReplica: true,
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   uploadFile: {
@@ -3524,7 +3525,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "storage",
     scopes: ["storage:read"],
     rateLimit: "default",
-    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathFileId","query":"queryIncludeAuthor","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -3537,6 +3538,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   updateFile: {
@@ -3550,7 +3552,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -3889,6 +3891,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   createSession: {
@@ -3921,7 +3924,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-sessions",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathSessionId","query":"queryIncludeAuthor","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -3934,6 +3937,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   updateSession: {
@@ -3947,7 +3951,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathSessionId","query":"queryNone","header":"headerIfMatch","body":"bodySessionUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","project_id","message_count","last_message_at","usage","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","message_count","last_message_at","usage","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySession","volatile":["message_count","last_message_at","usage","updated_at"]}
@@ -4141,6 +4145,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   createKnowledgeBase: {
@@ -4173,7 +4178,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-knowledge",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathKnowledgeBaseId","query":"queryIncludeAuthor","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -4186,6 +4191,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   updateKnowledgeBase: {
@@ -4199,7 +4205,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIfMatch","body":"bodyKnowledgeBaseUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","document_counts","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","document_counts","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeBase","volatile":["document_counts"]}
@@ -4650,6 +4656,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     queryObjects: ["metadata"],
     projectAccess: {"role":"viewer","operators":"payments:sell"},
     readReplica: true,
+    includes: {"user":{"id":"user_id","as":"user"},"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   createOrder: {
@@ -4682,7 +4689,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-orders",
     scopes: ["payments:read"],
     rateLimit: "default",
-    validators: {"path":"pathOrderId","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathOrderId","query":"queryIncludeUsers","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -4695,6 +4702,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer","operators":"payments:sell"},
+    includes: {"user":{"id":"user_id","as":"user"},"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
   cancelOrder: {

@@ -10,6 +10,7 @@ import type { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
+import { includeUsers } from '../../services/users/included-users.ts'
 import { authenticate, refreshPrincipal } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
 import { accepts, preferredType, varyBy } from './content-negotiation.ts'
@@ -208,11 +209,24 @@ class OperationCall {
     const answer = await this.#callHandler(db, lists)
     if (answer instanceof Replay) return answer
     const response = this.#render(answer)
+    if (info.includes !== undefined) await this.#includeUsers(db, answer, response)
     if (info.paged) {
       const query = this.#input.query as Record<string, unknown>
       response.headers.link = pageLinks(this.#origin + this.#path, query, answer.body.pagination)
     }
     return response
+  }
+
+  /** Adds the users of `include` to the response. It keeps the ETag that it has without them. */
+  async #includeUsers(db: Db, answer: HandlerAnswer, response: RenderedResponse): Promise<void> {
+    const { info, context } = this.#route
+    const { include: names } = this.#input.query as { include?: string[] }
+    if (names === undefined) return
+    const principal = this.#request.principal!
+    const includes = info.includes!
+    const resources = info.paged ? answer.body.data : [answer.body]
+    await includeUsers(db, resources, { principal, includes, names, origin: context.filesUrl() })
+    response.text = this.#render(answer).text
   }
 
   /**

@@ -645,6 +645,30 @@ export interface ReadUseRow {
 }
 
 /**
+ * The public data of those of the users :ids whom the user :reader may see: the reader, members of the
+ * reader's projects (only of :key_projects, if these are not null), and all users for an operator.
+ * @see prisma/sql/users/read-visible-users.sql
+ */
+export const readVisibleUsers = many<{ origin: string; ids: readonly string[]; is_operator: boolean; reader: string; key_projects: readonly string[] | null }, ReadVisibleUsersRow>(
+  'users/read-visible-users',
+  `SELECT u.id, u.name, u.email AS "email", $1 || u.avatar_url AS avatar_url
+FROM users u
+WHERE u.id = ANY($2) AND u.status <> 'deleted' AND ($3 OR u.id = $4 OR u.id IN (
+  SELECT their.user_id FROM members their
+  WHERE their.user_id = ANY($2) AND their.project_id IN (
+    SELECT my.project_id FROM members my
+    WHERE my.user_id = $4 AND my.project_status <> 'deleted'
+      AND ($5::text[] IS NULL OR my.project_id = ANY($5)))))`,
+  ['origin', 'ids', 'is_operator', 'reader', 'key_projects'],
+)
+export interface ReadVisibleUsersRow {
+  id: string
+  name: string
+  email: string
+  avatar_url: string | null
+}
+
+/**
  * Revokes keys and returns them.
  * @see prisma/sql/users/revoke-keys.sql
  */

@@ -142,6 +142,8 @@ export interface OperationInfo {
   filesOrigin?: boolean
   /** Whether its lists may be read from a read replica. */
   readReplica?: boolean
+  /** The values of `include`, each with the property of the user's id and that of the user. */
+  includes?: Record<string, { id: string; as: string }>
   /** Whether the response contains a secret that is shown once. */
   secretAnswer: boolean
   /** Whether API keys that are limited to some projects get 403. */

@@ -14,5 +14,5 @@ export type Query<Id extends keyof operations> = {
   [K in keyof DeclaredQuery<Id> as K extends Defaulted ? never : K]: DeclaredQuery<Id>[K]
 }
 
-/** The query of a list, without the workspace that the handler has opened. */
-export type ListQuery<Id extends keyof operations> = Omit<Query<Id>, 'project_id'>
+/** The query of a list, without the workspace that the handler has opened, and what the HTTP layer adds. */
+export type ListQuery<Id extends keyof operations> = Omit<Query<Id>, 'project_id' | 'include'>

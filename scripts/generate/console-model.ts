@@ -15,7 +15,7 @@ type Json = any
 
 /** Parameters that every list has; the console sends them by itself. */
 const common = new Set(['page', 'limit', 'cursor', 'order', 'sort', 'metadata', 'created_after'])
-for (const name of ['created_before', 'updated_after', 'updated_before']) common.add(name)
+for (const name of ['created_before', 'updated_after', 'updated_before', 'include']) common.add(name)
 /** The field that names a resource in a table, the best first. */
 const leads = ['name', 'title', 'subject', 'email', 'url', 'content', 'type', 'number', 'id']
 const maxColumns = 6
@@ -347,9 +347,9 @@ function fieldsOf(document: Json, schema: Json): ConsoleField[] {
   const parts: Json[] = [schema, ...(schema.allOf ?? []).map((part: Json) => resolve(document, part))]
   const required = new Set(parts.flatMap((part) => part.required ?? []))
   return parts.flatMap((part) =>
-    Object.entries<Json>(part.properties ?? {}).map(([name, property]) =>
-      fieldOf(document, name, property, required.has(name)),
-    ),
+    Object.entries<Json>(part.properties ?? {})
+      .filter(([, property]) => property['x-user-of'] === undefined)
+      .map(([name, property]) => fieldOf(document, name, property, required.has(name))),
   )
 }
 

@@ -17,10 +17,9 @@ export function exampleOf(document: Json, schema: Json): Json {
   if (schema.allOf !== undefined) return combined(schema.allOf.map((part: Json) => exampleOf(document, part)))
   if (schema.properties !== undefined)
     return Object.fromEntries(
-      Object.entries<Json>(schema.properties).map(([name, property]) => [
-        name,
-        exampleOf(document, property),
-      ]),
+      Object.entries<Json>(schema.properties)
+        .filter(([, property]) => property['x-user-of'] === undefined)
+        .map(([name, property]) => [name, exampleOf(document, property)]),
     )
   if (either !== undefined) return exampleOf(document, either[0])
   return plain[[schema.type].flat()[0] as string]?.(document, schema) ?? null

@@ -92,6 +92,8 @@ export interface Operation {
   openQuery: boolean
   /** Whether the lists of the operation may be read from a read replica. */
   readReplica: boolean
+  /** The values of `include`, each with the property of the id and that of the user. */
+  includes: Record<string, { id: string; as: string }> | null
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
   /** The GET of the same path, whose ETag If-Match is compared with. */
@@ -158,12 +160,34 @@ export function operationsOf(document: Json): Operation[] {
         filesOrigin: operation['x-files-origin'] === true,
         openQuery: operation['x-open-query'] === true,
         readReplica: operation['x-read-replica'] === true,
+        includes: includesOf(document, operation, parameters),
         handlesIdempotency: operation['x-idempotency'] === 'handler',
         entity: item.get?.operationId ?? null,
       })
     }
   }
   return found
+}
+
+/**
+ * The values of the query parameter `include`, by `x-user-of` of the resource: the property with the id of a
+ * user, and the property that gets the user. Null for other operations.
+ */
+function includesOf(document: Json, operation: Json, parameters: Parameter[]): Operation['includes'] {
+  if (!parameters.some(({ name, in: place }) => name === 'include' && place === 'query')) return null
+  const content = resolve(document, operation.responses['200'])?.content?.['application/json']
+  const schema = resolve(document, content?.schema)
+  const items = resolve(document, schema?.properties?.data)?.items
+  const { properties = {} } = resolve(document, items ?? schema) ?? {}
+  const found = Object.entries<Json>(properties).flatMap(([as, { 'x-user-of': id }]) =>
+    id === undefined ? [] : [[includeName(id), { id, as }] as const],
+  )
+  return found.length === 0 ? null : Object.fromEntries(found)
+}
+
+/** The value of `include` for the property with the id: `user` for `user_id`. */
+export function includeName(id: string): string {
+  return id.replace(/_id$/, '')
 }
 
 function volatileOf(document: Json, schema: Json): string[] {

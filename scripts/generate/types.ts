@@ -238,6 +238,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     deprecation: o.deprecation ?? undefined,
     filesOrigin: o.filesOrigin ? true : undefined,
     readReplica: o.readReplica ? true : undefined,
+    includes: o.includes ?? undefined,
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
     needsSession: o.needsSession ? true : undefined,

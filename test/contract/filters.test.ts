@@ -53,6 +53,7 @@ const commonParameters = [
   'created_before',
   'updated_after',
   'updated_before',
+  'include',
 ]
 const testedFilters = new Set<string>()
 

@@ -364,6 +364,16 @@ const mistakes: Record<string, Mistake> = {
     says: /`page`/,
     at: 'get:',
   },
+  'a value of `include` without its property': {
+    change: ['enum: [owner]', 'enum: [owner, maker]'],
+    says: /values of `include` must be those of `x-user-of`: owner$/,
+    at: 'get:',
+  },
+  'x-user-of of no property': {
+    change: ['x-user-of: owner_id', 'x-user-of: maker_id'],
+    says: /`x-user-of` names no property: maker_id/,
+    at: 'get:',
+  },
   'a list without Link': {
     change: ["          headers:\n            Link: { $ref: '#/components/headers/Link' }\n", ''],
     says: /header Link/,

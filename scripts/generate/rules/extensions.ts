@@ -82,6 +82,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-lowercase': yes,
     'x-writable': oneOf('create', 'update'),
     'x-volatile': yes,
+    'x-user-of': text,
     'x-model': anything,
     'x-column': text,
     'x-computed': text,

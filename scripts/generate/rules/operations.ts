@@ -1,4 +1,5 @@
 // Rules for operations: scopes, idempotency, preconditions, paging and bodies must be declared.
+import { includeName } from '../model.ts'
 import { eachOperation, header, parametersOf, resolved } from './visit.ts'
 
 const projectRoles = ['none', 'viewer', 'editor', 'admin', 'owner']
@@ -194,6 +195,26 @@ export const operationRules = {
         message: 'a list must declare the header Link',
         location: location.child(['responses', '200']).key(),
       })
+  }),
+  /** `include` adds the users of the properties with `x-user-of`. */
+  'included-users': eachOperation((operation, { path, ctx, location }) => {
+    const include = parametersOf(operation, path, ctx).find((p) => p.name === 'include' && p.in === 'query')
+    const ok = resolved(operation.responses?.['200'], ctx)
+    const schema = resolved(ok?.content?.['application/json']?.schema, ctx)
+    const data = resolved(schema?.properties?.data, ctx)
+    const properties = resolved(data?.items ?? schema, ctx)?.properties ?? {}
+    const ids: string[] = Object.values<any>(properties).flatMap((property) => property['x-user-of'] ?? [])
+    if (include === undefined || ids.length === 0) return
+    const names = ids.map(includeName)
+    const values: string[] = resolved(resolved(include.schema, ctx)?.items, ctx)?.enum ?? []
+    if (new Set([...names, ...values]).size !== names.length || values.length !== names.length)
+      ctx.report({
+        message: `the values of \`include\` must be those of \`x-user-of\`: ${names.join(', ')}`,
+        location: location.key(),
+      })
+    for (const id of ids)
+      if (properties[id] === undefined)
+        ctx.report({ message: `\`x-user-of\` names no property: ${id}`, location: location.key() })
   }),
   'project-access': eachOperation((operation, { url, root, ctx, location }) => {
     const access = operation['x-project-access']

@@ -9,7 +9,7 @@ import { callingModules } from './unused.ts'
 type ListOperation = Pick<Operation, 'id' | 'tag' | 'queryParameters'>
 
 /** What every list has or gets by `@common`, and the project, which handlers open. */
-const common = /^(page|limit|cursor|sort|order|metadata|(created|updated)_(after|before)|project_id)$/
+const common = /^(page|limit|cursor|sort|order|include|metadata|(created|updated)_(after|before)|project_id)$/
 
 /** @returns a message with its place for each such parameter of the operations. */
 export function missingFilters(folder: string, operations: ListOperation[]): string[] {
