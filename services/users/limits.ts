@@ -99,7 +99,7 @@ function quotasWithUse(config: Readonly<Config>, used: Record<string, number>): 
     unit,
     limit: config[setting] as number,
     used: used[name] ?? 0,
-    reset_at: null,
+    ...resetting(null),
   }))
 }
 
@@ -122,7 +122,7 @@ export async function readLimits(
     unit: 'requests_per_minute' as const,
     limit,
     used,
-    reset_at: resetAt?.toISOString() ?? null,
+    ...resetting(resetAt?.toISOString() ?? null),
   }))
   return [
     ...quotasWithUse(config, use.quotas),
@@ -132,8 +132,13 @@ export async function readLimits(
       // Without a limit the setting is 0.
       limit: unit === 'tokens' ? config[setting] || null : config[setting],
       used: usedOthers[name as OtherLimit],
-      reset_at: unit === 'tokens' ? use.day_ends : null,
+      ...resetting(unit === 'tokens' ? use.day_ends : null),
     })),
     ...requests,
   ]
+}
+
+/** The time under its name, and under the deprecated one. */
+function resetting(at: string | null): Pick<Limit, 'resets_at' | 'reset_at'> {
+  return { resets_at: at, reset_at: at }
 }

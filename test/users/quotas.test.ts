@@ -359,7 +359,8 @@ t.test('the limits of one user do not touch another, and all keys of a user coun
   t.equal((await other.client.post('/ai/sessions', { title: unique() })).status, 201)
   const { limits } = (await person.client.get('/user/limits')).body
   const requests = limits.find((each: { name: string }) => each.name === 'requests_write')
-  t.ok(requests.used >= maxItems + 1 && requests.reset_at !== null)
+  t.ok(requests.used >= maxItems + 1 && requests.resets_at !== null)
+  t.equal(requests.reset_at, requests.resets_at)
 })
 
 t.test('what a user has by the counters is what the tables have', async (t) => {
