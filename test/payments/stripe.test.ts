@@ -1,5 +1,6 @@
 // Stripe payments from the session to the paid order and its refund, by webhooks and by polling on return.
 import t from 'tap'
+import { addPrice } from '../support/operations/catalog-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { stripeEventRetentionTasks } from '../../services/payments/stripe/events.ts'
 import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
@@ -391,4 +392,21 @@ t.test('no secret is logged', async (t) => {
       (line) => line.includes(stripe.secretKey) || line.includes(stripe.env.STRIPE_WEBHOOK_SECRET),
     ),
   )
+})
+
+t.test('what is free needs no request to Stripe', async (t) => {
+  const sent = stripe.requests.length
+  const { body: product } = await server.admin.client.post('/payments/products', { name: 'Gift' })
+  const recurring = { interval: 'month', interval_count: 1 }
+  const once = await addPrice(server.admin.client, product.id, { unit_amount: 0 })
+  const monthly = await addPrice(server.admin.client, product.id, { unit_amount: 0, recurring })
+  const paid = await shop.checkout(ada, { items: [{ price_id: once }] })
+  t.match(paid, { status: 'complete', payment_status: 'paid', total_amount: 0 })
+  t.match(await shop.order(ada, paid.order_id), { status: 'paid' })
+  const started = await shop.checkout(ada, { mode: 'subscription', items: [{ price_id: monthly }] })
+  const subscription = `/payments/subscriptions/${started.subscription_id}`
+  t.match((await ada.client.get(subscription)).body, { status: 'active' })
+  t.match((await ada.client.post(`${subscription}/cancel`)).body, { cancel_at_period_end: true })
+  await shop.waitForJobs()
+  t.equal(stripe.requests.length, sent)
 })
