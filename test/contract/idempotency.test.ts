@@ -126,7 +126,7 @@ for (const { id, scopes, secretAnswer, needsSession } of idempotentPosts) {
     )
     t.equal(second.status, first.status)
     t.equal(second.headers.get('idempotent-replayed'), null)
-    t.not(second.text, first.text)
+    if (first.text !== '') t.not(second.text, first.text)
   })
 }
 

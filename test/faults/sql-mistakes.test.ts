@@ -47,7 +47,9 @@ for (const mistake of seeded)
 
 /** `line:column` of a text, and its line. */
 function placeOf(text: string, start: string): { place: string; line: string } {
-  const before = text.slice(0, text.indexOf(start)).split('\n')
+  const at = text.indexOf(start)
+  if (at === -1) throw new Error(`There is no ${start}.`)
+  const before = text.slice(0, at).split('\n')
   const place = `${before.length}:${before.at(-1)!.length + 1}`
   return { place, line: text.split('\n')[before.length - 1] }
 }

@@ -150,8 +150,8 @@ export const defects: Defect[] = [
   {
     name: 'a deleted resource is still listed',
     file: 'generated/sql/webhooks.ts',
-    text: 'WHERE user_id = $1 AND deleted_at IS NULL',
-    replacement: 'WHERE user_id = $1',
+    text: 'WHERE user_id = $1 AND deleted_at IS NULL`',
+    replacement: 'WHERE user_id = $1`',
     operations: ['listWebhookEndpoints'],
     checks: ['deleted-list-membership'],
   },

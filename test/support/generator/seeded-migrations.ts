@@ -100,7 +100,7 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
       ALTER TABLE ai_sessions ALTER status TYPE "SessionStatus" USING 'active';
       ALTER TABLE ai_sessions ALTER status SET DEFAULT 'active'`,
     foundBy: 'compile',
-    at: [sessions, '{ workspace_id: workspaceId, title, ...rest }'],
+    at: [sessions, '{ title, ...rest, ...workspaces }'],
     message: /'"archived"' is not assignable to type '"active"/,
   },
   {

@@ -258,7 +258,7 @@ const inCallers: Array<Omit<SqlMistake, 'foundBy'>> = [
       ['prisma/sql/chat/list-sessions.sql', '@filter title', '@filter name'],
       ['prisma/sql/chat/list-sessions.sql', ':title', ':name'],
     ],
-    at: [sessions, 'title, ...rest }'],
+    at: [sessions, 'title, ...rest, ...workspaces }'],
     message: /is not assignable to type 'string & NoFilterInSql<"title">'/,
   },
   {
