@@ -6,7 +6,7 @@
 //   --allow-remote  opens references to URLs
 // Exit code: 0 without breaking changes, 1 with some, 2 if something cannot be read.
 import { parseArgs } from 'node:util'
-import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, isMain, messageOf } from '@platform-api/openapi/command-help.ts'
 import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
 import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { changesBetween } from './located-change.ts'
@@ -54,7 +54,7 @@ export async function runCommand(
   }
 }
 
-if (import.meta.main) {
+if (isMain(import.meta)) {
   answerHelp(import.meta)
   process.exitCode = await runCommand(process.argv.slice(2))
 }

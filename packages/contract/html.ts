@@ -3,6 +3,7 @@
 import type { Finding } from './findings.ts'
 import type { Outcome } from './run-all.ts'
 import { replayCommand, unfinishedLines } from './text.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 const style = `
 :root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --quiet: light-dark(#6b7280, #9aa3ad);
@@ -92,7 +93,7 @@ function matrixOf({ selected, matrix, findings }: Outcome): string {
     ...new Set([...selected.flatMap(({ responses }) => [...responses.keys()]), ...seen]),
   ].sort((a, b) => a - b)
   const found = new Set(findings.all.map(({ operation }) => operation))
-  const rows = [...Map.groupBy(selected, ({ tag }) => tag)].flatMap(([tag, own]) => [
+  const rows = [...groupBy(selected, ({ tag }) => tag)].flatMap(([tag, own]) => [
     `<tr class="tag"><td colspan="${statuses.length + 1}">${escaped(tag)}</td></tr>`,
     ...own.map(({ id, method, path, responses }) => {
       const cells = statuses.map((status) => {

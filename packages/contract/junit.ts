@@ -1,5 +1,6 @@
 // The report of a run as JUnit XML: one suite per tag, one case per operation and part of the run.
 import type { Outcome } from './run-all.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 export function reportAsJUnit({ findings, operations, unfinished, seconds, seed }: Outcome): string {
   const tagOf = new Map(operations.map(({ id, tag }) => [id, tag]))
@@ -13,7 +14,7 @@ export function reportAsJUnit({ findings, operations, unfinished, seconds, seed 
         ),
     ),
   ]
-  const suites = [...Map.groupBy(cases, ({ operation }) => tagOf.get(operation) ?? '')].map(([tag, own]) => {
+  const suites = [...groupBy(cases, ({ operation }) => tagOf.get(operation) ?? '')].map(([tag, own]) => {
     const lines = own.map(({ operation, part }) => {
       const found = findings.all.filter((finding) => finding.operation === operation && finding.part === part)
       const failures = found.map(

@@ -18,7 +18,7 @@ import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
 import { serverPath } from '@platform-api/openapi/servers.ts'
 import { openapi } from './profile.ts'
-import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { answerHelp, isMain, messageOf } from '@platform-api/openapi/command-help.ts'
 
 const usage = `npm run contract -- --url URL --key KEY [options]
 
@@ -137,7 +137,7 @@ export async function runCommand(
   const key = options.key ?? process.env.CONTRACT_KEY ?? null
   if (options.url === undefined || (key === null && profile.accounts !== null))
     throw new UsageError('--url and --key are required. See --help.')
-  if (!/^https?:\/\//.test(options.url) || URL.parse(options.url) === null)
+  if (!/^https?:\/\//.test(options.url) || !URL.canParse(options.url))
     throw new UsageError(`--url must be a URL such as http://127.0.0.1:3000, not ${options.url}.`)
   const url = options.url.replace(/\/+$/, '')
   const document = profile.prepare(await readDocument({ ...options, url }))
@@ -195,7 +195,7 @@ export function isKnown(error: unknown): boolean {
   )
 }
 
-if (import.meta.main) {
+if (isMain(import.meta)) {
   try {
     process.exitCode = await runCommand(process.argv.slice(2))
   } catch (error) {

@@ -102,7 +102,8 @@ export function createResourcePool(document: Json, operations: Operation[]): Res
 
   const address = (text: string): void => {
     if (!/^(https?:\/)?\//.test(text)) return
-    const path = URL.parse(text, 'http://server')?.pathname ?? ''
+    if (!URL.canParse(text, 'http://server')) return
+    const path = new URL(text, 'http://server').pathname
     for (const { operation, names, pattern } of templates) {
       const match = pattern.exec(path)
       if (match === null) continue

@@ -15,6 +15,7 @@ import { listItemKind } from './resources.ts'
 import { createRun, createShared, isUnreachable, type Run, type Shared } from './run-context.ts'
 import { isolation } from './tenant-isolation.ts'
 import { valid } from './valid-requests.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 export interface Outcome extends Pick<Shared, 'findings' | 'matrix' | 'operations' | 'unfinished'> {
   /** The operations under test. */
@@ -69,7 +70,7 @@ export async function runContract(options: RunOptions): Promise<Outcome> {
 /** One run for the operations of each tag, or a single run if it cannot create accounts of its own. */
 async function createRuns(shared: Shared, selected: Operation[]): Promise<Run[]> {
   const { seed } = shared.options
-  const [first = [], ...others] = Map.groupBy(selected, ({ tag }) => tag).values()
+  const [first = [], ...others] = groupBy(selected, ({ tag }) => tag).values()
   const run = await createRun(shared, first, seed)
   if (!run.accounts.createdUser) return [{ ...run, selected }]
   const runs = [run]
@@ -84,7 +85,7 @@ async function checkAll(shared: Shared, runs: Run[]): Promise<void> {
     run,
     byAddress: checksOf(run, partsByAddress),
     checks: checksOf(run, parts),
-    lists: Map.groupBy(lists.checks(run), ({ operation }) => (isShared(run, operation) ? 'shared' : 'own')),
+    lists: groupBy(lists.checks(run), ({ operation }) => (isShared(run, operation) ? 'shared' : 'own')),
   }))
   const all = planned.flatMap(({ byAddress, checks, lists }) => [
     ...[...byAddress, ...checks].map(([, own]) => own),

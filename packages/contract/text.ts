@@ -1,11 +1,12 @@
 // The report of a run as text for a terminal.
 import type { Finding } from './findings.ts'
 import { hasSucceeded, type Outcome } from './run-all.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 export function reportAsText(outcome: Outcome, url: string, options: Record<string, unknown>): string {
   const { findings, selected, seed, requests, seconds, unfinished, leftovers, notes } = outcome
   const reached = selected.filter((operation) => hasSucceeded(outcome.matrix, operation)).length
-  const byOperation = Map.groupBy(findings.all, ({ operation }) => operation)
+  const byOperation = groupBy(findings.all, ({ operation }) => operation)
   const groups = [...byOperation].flatMap(([operation, own]) => [
     operation,
     ...own.flatMap((finding) => linesOf(finding)),
@@ -35,7 +36,7 @@ export function reportAsText(outcome: Outcome, url: string, options: Record<stri
 
 /** The unfinished checks, by reason and part. */
 export function unfinishedLines({ unfinished }: Pick<Outcome, 'unfinished'>): string[] {
-  return [...Map.groupBy(unfinished, ({ reason, part }) => `${part}, because ${reason}`)].map(
+  return [...groupBy(unfinished, ({ reason, part }) => `${part}, because ${reason}`)].map(
     ([what, own]) =>
       `· Not checked: ${what}: ${[...new Set(own.map(({ operation }) => operation))].join(', ')}.`,
   )

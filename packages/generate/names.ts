@@ -1,6 +1,7 @@
 // Names for operations, and for the modules and objects of their handlers.
 import { isHidden, type Operation } from '@platform-api/openapi/document.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 type Json = any
 
@@ -53,7 +54,7 @@ export interface Module {
 export function modulesOf(operations: Operation[]): Module[] {
   const files = new Set<string>()
   const names = new Set<string>(reserved)
-  return [...Map.groupBy(operations, ({ tag }) => tag || 'operations')].map(([tag, own]) => {
+  return [...groupBy(operations, ({ tag }) => tag || 'operations')].map(([tag, own]) => {
     const words = tag.replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     const file = words
       .toLowerCase()

@@ -104,6 +104,7 @@ function dropReferencesInData(node: any, parent: string): void {
 
 /** The modules of the package openapi that a generated server has a copy of. They import only each other. */
 const sharedModules = [
+  'group-by.ts',
   'json-pointer.ts',
   'media-types.ts',
   'parameters.ts',

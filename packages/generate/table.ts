@@ -1,6 +1,7 @@
 // Writes the table of operations and the routes of a server for any document.
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { pathNames, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 import { concreteType, essenceOf } from '@platform-api/openapi/media-types.ts'
 import { formOf } from './forms.ts'
 import { modulesOf } from './names.ts'
@@ -158,10 +159,10 @@ function routerUrl(path: string): string {
 /** The source of routes.ts: all handlers in one object, and a minimal document for fastify-openapi-glue. */
 export function emitRoutes(operations: Operation[]): string {
   const modules = modulesOf(operations)
-  const paths = Map.groupBy(operations, ({ path }) => path.split('?')[0])
+  const paths = groupBy(operations, ({ path }) => path.split('?')[0])
   const rows = [...paths].map(([path, own]) => {
     // Operations with the same method and path differ in their query: the server chooses.
-    const entries = [...Map.groupBy(own, ({ method }) => method)].map(
+    const entries = [...groupBy(own, ({ method }) => method)].map(
       ([method, [{ id }]]) => `${method.toLowerCase()}: route(${text(id)})`,
     )
     return `    ${text(path)}: { ${entries.join(', ')} },`

@@ -4,6 +4,7 @@ import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
 import { unicodePattern } from '@platform-api/openapi/faults.ts'
 import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
+import { groupBy } from '@platform-api/openapi/group-by.ts'
 
 export interface LintProblem {
   severity: 'error' | 'warning'
@@ -110,7 +111,7 @@ export function lintReport(problems: LintProblem[], shown = 3): string {
   const line = ({ file, line, column, message }: LintProblem): string =>
     `  ${file}:${line}:${column} ${message}`
   const of = (severity: LintProblem['severity']): Array<[string, LintProblem[]]> => [
-    ...Map.groupBy(
+    ...groupBy(
       problems.filter((each) => each.severity === severity),
       ({ rule }) => rule,
     ),

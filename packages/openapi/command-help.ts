@@ -1,6 +1,6 @@
 // `--help` and `--version` of a command of a package. The help is the comment at the top of the command's
 // file, unless the command has a text of its own. The version is the one in the package.json beside the file.
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
@@ -18,6 +18,11 @@ export function answerHelp(
     console.log(JSON.parse(readFileSync(join(dirname, 'package.json'), 'utf8')).version)
   else return
   process.exit(0)
+}
+
+/** `import.meta.main`, which Node.js 20 lacks: whether the module is the command, not imported by another. */
+export function isMain({ filename }: Pick<ImportMeta, 'filename'>): boolean {
+  return process.argv[1] !== undefined && realpathSync(process.argv[1]) === filename
 }
 
 /** The message of the error; of one about the arguments, from `parseArgs`, a sentence with a full stop. */

@@ -1,6 +1,7 @@
 // `oneOf` with a `discriminator`: the value of one property chooses the alternative. The values are those of
 // the property's `const` or `enum` in the alternative, else those of `mapping`, else the schema's name.
 import { resolve } from './resolve.ts'
+import { groupBy } from './group-by.ts'
 
 type Json = any
 
@@ -48,7 +49,7 @@ export function addDiscriminatorValues(document: Json): void {
     if (!schema.oneOf.every(hasProperty)) continue
     const byValue = alternativesByValue(document, schema)
     schema.discriminator = { ...schema.discriminator, mapping: Object.fromEntries(byValue) }
-    for (const [ref, pairs] of Map.groupBy(byValue, ([, ref]) => ref)) {
+    for (const [ref, pairs] of groupBy(byValue, ([, ref]) => ref)) {
       const alternative = resolve(document, { $ref: ref })
       const property = alternative.properties[propertyName]
       if (listedValues(resolve(document, property)) === null)
@@ -102,7 +103,7 @@ export function withNestedAlternatives(schema: Json): Json {
 }
 
 function choices({ propertyName, mapping }: Json): Array<{ if: Json; then: Json }> {
-  const byRef = Map.groupBy(Object.entries<string>(mapping), ([, ref]) => ref)
+  const byRef = groupBy(Object.entries<string>(mapping), ([, ref]) => ref)
   return [...byRef].map(([$ref, pairs]) => ({
     if: chooses(
       propertyName,

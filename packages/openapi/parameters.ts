@@ -1,3 +1,4 @@
+import { groupBy } from './group-by.ts'
 // Parameters as text: one table of `in`, `style`, `explode` and the kind of value, for reading and for
 // writing (OpenAPI 3.1.1, 4.8.12 "Style Values"; RFC 6570). Imports nothing: generated servers have a copy.
 
@@ -72,7 +73,7 @@ export function readParameters(declared: ParameterStyle[], raw: RawParameters): 
         read.notJson.push(parameter)
       }
   }
-  for (const [name, pairs] of Map.groupBy(
+  for (const [name, pairs] of groupBy(
     query.filter((pair) => !taken.has(pair)),
     ([each]) => each,
   )) {
@@ -248,7 +249,7 @@ function pairOf(part: string): Pair {
 /** A name that is sent more than once has a list. */
 function objectOf(pairs: Pair[], decode: (text: string) => string): Record<string, unknown> {
   return Object.fromEntries(
-    [...Map.groupBy(pairs, ([name]) => decode(name))].map(([name, own]) => {
+    [...groupBy(pairs, ([name]) => decode(name))].map(([name, own]) => {
       const texts = own.map(([, text]) => decode(text))
       return [name, texts.length === 1 ? texts[0] : texts]
     }),

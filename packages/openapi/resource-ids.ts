@@ -2,6 +2,7 @@
 // operations return, and the names of properties. `/pets/{petId}` reads the resources of the kind `/pets`.
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
+import { groupBy } from './group-by.ts'
 
 type Json = any
 
@@ -142,7 +143,7 @@ type KindOfName = (name: string) => string | null
 
 /** The kind that a name such as `pet_id` or `petIds` refers to, if only one has that name. */
 function kindsByName(items: Item[]): KindOfName {
-  const byName = Map.groupBy(items, ({ collection }) => `${singularOf(collection)}id`)
+  const byName = groupBy(items, ({ collection }) => `${singularOf(collection)}id`)
   return (name) => {
     const kinds = new Set(byName.get(plainName(name).replace(/ids$/, 'id'))?.map(({ kind }) => kind))
     return kinds.size === 1 ? [...kinds][0] : null
