@@ -103,7 +103,7 @@ function dropReferencesInData(node: any, parent: string): void {
 }
 
 /** The modules of the package openapi that a generated server has a copy of. They import only each other. */
-const sharedModules = [
+export const sharedModules = [
   'group-by.ts',
   'json-pointer.ts',
   'media-types.ts',
@@ -115,7 +115,12 @@ const sharedModules = [
   'text-values.ts',
   'views.ts',
 ]
-const openapiFolder = dirname(fileURLToPath(import.meta.resolve('@platform-api/openapi/read.ts')))
+
+/** The sources of these modules. A packed package has copies of its own. */
+const openapiFolder = [
+  join(import.meta.dirname, 'template/openapi'),
+  dirname(fileURLToPath(import.meta.resolve('@platform-api/openapi/read.ts'))),
+].find(existsSync)!
 
 /** The files of a folder of template/, by name. */
 function template(folder: string): Array<[name: string, text: string]> {
@@ -123,9 +128,9 @@ function template(folder: string): Array<[name: string, text: string]> {
   return readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')])
 }
 
-/** The packages of the server, in the versions that this repository uses. */
+/** The packages of the server, in the versions of this package. */
 function packageFile(out: string): string {
-  const own = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
+  const own = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
   const pick = (from: Record<string, string>, names: string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, from[name]]))
   return `${JSON.stringify(
@@ -139,8 +144,8 @@ function packageFile(out: string): string {
       type: 'module',
       engines: { node: '>=22.18' },
       scripts: { start: 'node main.ts', check: 'tsc' },
-      dependencies: pick(own.dependencies, ['ajv', 'ajv-formats', 'fastify', 'fastify-openapi-glue']),
-      devDependencies: pick(own.devDependencies, ['@types/node', 'typescript']),
+      dependencies: pick(own.devDependencies, ['ajv', 'ajv-formats', 'fastify', 'fastify-openapi-glue']),
+      devDependencies: pick({ ...own.devDependencies, ...own.dependencies }, ['@types/node', 'typescript']),
     },
     null,
     2,

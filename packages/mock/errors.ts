@@ -53,6 +53,12 @@ export function notFound(what: string): MockError {
   return new MockError(404, 'NOT_FOUND', `There is no such ${what}.`)
 }
 
+export function preconditionFailed(): MockError {
+  return new MockError(412, 'PRECONDITION_FAILED', 'If-Match does not name the current ETag.', {
+    constraint: 'if_match',
+  })
+}
+
 export function methodNotAllowed(method: string, allowed: string[]): MockError {
   const list = allowed.join(', ')
   const message = `${method} is not allowed for this path. Allowed: ${list}.`

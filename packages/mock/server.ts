@@ -18,10 +18,12 @@ import { decoded, readParameters } from '@platform-api/openapi/parameters.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
 import { answerOf, declaredOf, isValid, preferenceOf, type MockAnswer, type Source } from './answers.ts'
+import { etagOf, matches, unlessMatched, withEtag } from './conditions.ts'
 import {
   invalidRequest,
   methodNotAllowed,
   notFound,
+  preconditionFailed,
   unauthorized,
   unsupportedMediaType,
   type MockError,
@@ -174,7 +176,28 @@ export async function createMock({
       throw unsupportedMediaType(operation.body.media.map((each) => each.type))
     const stored = { operation, url, path, query, body: given.body }
     if (!isPossiblePath || resources.isGone(stored)) throw notFound('resource')
-    return resources.apply(stored, usualAnswer(operation))
+    requireMatch(operation, request, () => {
+      const read = operations.find((each) => each.method === 'GET' && each.path === operation.path)
+      if (read === undefined) return undefined
+      return etagOf(
+        resources.apply({ ...stored, operation: read, query: {}, body: undefined }, usualAnswer(read)),
+      )
+    })
+    const answer = withEtag(resources.apply(stored, usualAnswer(operation)))
+    return unlessMatched(operation, request.headers['if-none-match'], answer)
+  }
+
+  /** @throws MockError 412 if `If-Match` names another ETag than the current one. */
+  function requireMatch(
+    { method, parameters, responses }: Operation,
+    { headers }: FastifyRequest,
+    current: () => string | undefined,
+  ): void {
+    const field = headers['if-match']
+    const isDeclared = responses.has(412) || parameters.some(({ name }) => name.toLowerCase() === 'if-match')
+    if (field === undefined || method === 'GET' || !isDeclared) return
+    const etag = current()
+    if (etag !== undefined && !matches(field, etag)) throw preconditionFailed()
   }
 
   /** The answer does not depend on the request; `apply` does not change it. */
