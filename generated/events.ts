@@ -78,6 +78,7 @@ export interface EventObjects {
   'knowledge_base.deleted': components['schemas']['KnowledgeBase']
   'document.created': components['schemas']['KnowledgeDocument']
   'document.updated': components['schemas']['KnowledgeDocument']
+  'document.processing': components['schemas']['KnowledgeDocument']
   'document.ready': components['schemas']['KnowledgeDocument']
   'document.failed': components['schemas']['KnowledgeDocument']
   'document.deleted': components['schemas']['KnowledgeDocument']
@@ -204,6 +205,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'knowledge_base.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeBase', payload: 'payloadKnowledgeBaseDeletedEvent' },
   'document.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentCreatedEvent' },
   'document.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentUpdatedEvent' },
+  'document.processing': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentProcessingEvent' },
   'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentReadyEvent' },
   'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentFailedEvent' },
   'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentDeletedEvent' },

@@ -46,18 +46,22 @@ export interface AddToLexemesRow {
 
 /**
  * Marks the document of a job as being processed, unless the job is out of date, and reads what parsing
- * needs.
+ * needs. `was_queued`: no lost worker has marked it before.
  * @see prisma/sql/knowledge/claim-document.sql
  */
 export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocumentRow>(
   'knowledge/claim-document',
-  `WITH d AS (
+  `WITH was AS (
+  SELECT id, status FROM documents
+  WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE
+), d AS (
   UPDATE documents SET status = 'processing', updated_at = greatest(now(), updated_at + interval '1 millisecond')
-  WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') RETURNING *
+  WHERE id = (SELECT was.id FROM was) RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
-  k.max_tokens, k.overlap_tokens
-FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id`,
+  k.max_tokens, k.overlap_tokens, was.status = 'queued' AS "was_queued"
+FROM d JOIN was ON true JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+LEFT JOIN files f ON f.id = d.file_id`,
   ['id', 'wanted'],
 )
 export interface ClaimDocumentRow {
@@ -71,6 +75,7 @@ export interface ClaimDocumentRow {
   blob_key: string | null
   max_tokens: number
   overlap_tokens: number
+  was_queued: boolean
 }
 
 /**
@@ -258,6 +263,43 @@ export interface FindDocumentTextRow {
   document_id: string
   text: string
   pages: NonNullable<Schemas['DocumentText']['pages']> | null
+}
+
+/**
+ * A document with the owner and the project of its knowledge base.
+ * @see prisma/sql/knowledge/find-document.sql
+ */
+export const findDocument = one<{ id: string }, FindDocumentRow>(
+  'knowledge/find-document',
+  `SELECT d.id, d.knowledge_base_id, d.name,
+jsonb_build_object(
+  'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
+  'file_id', d.file_id
+) AS source,
+d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
+d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+WHERE d.id = $1`,
+  ['id'],
+)
+export interface FindDocumentRow {
+  id: string
+  knowledge_base_id: string
+  name: string
+  source: Schemas['KnowledgeDocument']['source']
+  content_type: string
+  status: 'queued' | 'processing' | 'ready' | 'failed'
+  error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  sha256: string
+  tokens: number
+  chunk_count: number
+  metadata: Record<string, string>
+  created_by: string | null
+  created_at: string
+  updated_at: string
+  indexed_at: string | null
+  project_id: string | null
+  owner_id: string
+  wanted: number
 }
 
 /**

@@ -180,7 +180,9 @@ t.test('a text becomes a document, which is parsed, emits events, and has a text
     pages: null,
   })
   t.same(await chunkTextsOf(ready.id), text.split('\n'))
-  t.same(await typesOf(ready.id), ['created', 'ready'])
+  t.same(await typesOf(ready.id), ['created', 'processing', 'ready'])
+  const [, began] = await eventsOf(ready.id)
+  t.match((began.data as any).object, { status: 'processing', indexed_at: null, chunk_count: 0 })
   t.same(await jobsOf(ready.id), [], 'the job was completed')
   t.match((await person.client.get(`/ai/knowledge/${baseId}`)).body.document_counts, {
     queued: 0,
@@ -414,7 +416,10 @@ t.test('a new text is parsed again, and searches find the old text until then', 
   t.match(await waitUntilDone(person, document), { status: 'ready', sha256: hash('sha256', 'newest words') })
   await waitUntil(async () => (await jobsOf(document.id)).length === 0)
   t.same(await chunkTextsOf(document.id), ['newest words'], 'the outcome of an outdated version is discarded')
-  t.same(await typesOf(document.id), ['created', 'ready', 'updated', 'updated', 'updated', 'ready'])
+  t.same(await typesOf(document.id), [
+    ...['created', 'processing', 'ready', 'updated'],
+    ...['updated', 'processing', 'updated', 'processing', 'ready'],
+  ])
   t.equal((await prisma.document.findUnique({ where: { id: document.id } }))!.revision, 2)
 
   const again = await person.client.post(`${pathOf(document)}/retry`)
@@ -448,7 +453,10 @@ t.test(
     })
     t.equal((await person.client.get(`${pathOf(document)}/text`)).status, 409)
     t.same(await chunkTextsOf(document.id), [])
-    t.same(await typesOf(document.id), ['created', 'ready', 'updated', 'failed'])
+    t.same(await typesOf(document.id), [
+      ...['created', 'processing', 'ready'],
+      ...['updated', 'processing', 'failed'],
+    ])
     t.match((await person.client.post(`${pathOf(document)}/retry`)).body, { status: 'queued', error: null })
     t.match(await waitUntilDone(person, document), { status: 'failed' })
   },
@@ -530,6 +538,15 @@ t.test('a temporary error is retried, up to four times', async (t) => {
   failures = 0
   await person.client.post(`${pathOf(document)}/retry`)
   t.equal((await waitUntilDone(person, document)).status, 'ready')
+  t.same(
+    await typesOf(document.id),
+    [
+      ...['created', 'processing', 'ready'],
+      ...['updated', 'processing', 'failed'],
+      ...['updated', 'processing', 'ready'],
+    ],
+    'a repeated attempt emits no event',
+  )
 })
 
 t.test('a document whose workers are lost repeatedly fails and keeps its chunks', async (t) => {
@@ -568,7 +585,7 @@ t.test('only the worker that took over a job stores its outcome', async (t) => {
   gate.open()
   t.equal((await waitUntilDone(person, document)).status, 'ready')
   await waitUntil(async () => (await jobsOf(document.id)).length === 0)
-  t.same(await typesOf(document.id), ['created', 'ready'])
+  t.same(await typesOf(document.id), ['created', 'processing', 'ready'])
   t.same(await chunkTextsOf(document.id), ['taken over'])
 })
 
@@ -583,6 +600,7 @@ t.test('stopping a worker requeues its jobs for another worker', async (t) => {
   t.match(await jobsOf(document.id), [{ fetches: 0 }])
   startIngestion(t)
   t.equal((await waitUntilDone(person, document)).status, 'ready')
+  t.same(await typesOf(document.id), ['created', 'processing', 'ready'], 'processing began once')
 })
 
 t.test('a waiting document without a job gets a job', async (t) => {
@@ -710,12 +728,12 @@ t.test('a document is deleted with its file, by request or at the expiry', async
   t.equal((await person.client.delete(`/storage/files/${file.id}`)).status, 204)
   for (const document of documents.slice(0, 2)) {
     t.equal((await person.client.get(pathOf(document))).status, 404)
-    t.same(await typesOf(document.id), ['created', 'ready', 'deleted'])
+    t.same(await typesOf(document.id), ['created', 'processing', 'ready', 'deleted'])
     t.same(await chunkTextsOf(document.id), [])
   }
   await prisma.file.update({ where: { id: ended.id }, data: { expiresAt: new Date(Date.now() - 1) } })
   await runRetention(database, { tasks: fileExpiryTasks(services) })
-  t.same(await typesOf(documents[2].id), ['created', 'ready', 'deleted'])
+  t.same(await typesOf(documents[2].id), ['created', 'processing', 'ready', 'deleted'])
   t.match((await person.client.get(`/ai/knowledge/${b}`)).body.document_counts, { ready: 0 })
 })
 
@@ -728,7 +746,7 @@ t.test('a document that is deleted while it is parsed leaves nothing', async (t)
   t.equal((await person.client.delete(pathOf(document))).status, 204)
   gate.open()
   await waitUntil(async () => (await jobsOf(document.id)).length === 0)
-  t.same(await typesOf(document.id), ['created', 'deleted'])
+  t.same(await typesOf(document.id), ['created', 'processing', 'deleted'])
   t.same(await chunkTextsOf(document.id), [])
   await assertNothingLeft(t, server)
 })

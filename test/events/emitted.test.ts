@@ -206,6 +206,7 @@ const testedElsewhere: EventType[] = [
   'organization_invitation.updated',
   'invitation.created',
   'chat.failed',
+  'document.processing',
   'document.ready',
   'document.failed',
   'refund.updated',

@@ -1,10 +1,14 @@
 -- Marks the document of a job as being processed, unless the job is out of date, and reads what parsing
--- needs.
+-- needs. `was_queued`: no lost worker has marked it before.
 -- @optional
-WITH d AS (
+WITH was AS (
+  SELECT id, status FROM documents
+  WHERE id = :id AND wanted = :wanted AND status IN ('queued', 'processing') FOR NO KEY UPDATE
+), d AS (
   UPDATE documents SET status = 'processing', updated_at = {times/next-updated-at}
-  WHERE id = :id AND wanted = :wanted AND status IN ('queued', 'processing') RETURNING *
+  WHERE id = (SELECT was.id FROM was) RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
-  k.max_tokens, k.overlap_tokens
-FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id LEFT JOIN files f ON f.id = d.file_id
+  k.max_tokens, k.overlap_tokens, was.status = 'queued' AS "was_queued!"
+FROM d JOIN was ON true JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+LEFT JOIN files f ON f.id = d.file_id

@@ -27,6 +27,8 @@ export interface ParsingJob {
   workspace_id: string
   /** How often parsing failed for a temporary reason. */
   tries: number
+  /** Whether another job for this version began before. Default false. */
+  is_retry?: boolean
 }
 
 export interface DocumentServices {

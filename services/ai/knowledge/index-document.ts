@@ -128,7 +128,7 @@ class IndexingRun {
       onError(new Error(`document ${data.document_id} failed: its worker was lost ${losses} times`))
       return this.#failed(unavailable)
     }
-    const document = await sql.claimDocument(database, { id: data.document_id, wanted: data.wanted })
+    const document = await database.transaction((tx) => this.#claim(tx))
     if (document === undefined) return null
     const result = await this.#parse(document)
     const texts = result.chunks.map(({ heading, text }) =>
@@ -137,6 +137,17 @@ class IndexingRun {
     const embeddings = await this.#embed(document, texts)
     const lexemes = await extractLexemes(database, result.chunks, result.language)
     return this.#ready(result, { embeddings, lexemes, language: result.language })
+  }
+
+  /** Emits an event when the document begins to be processed for the first time in this version. */
+  async #claim(tx: Transaction): Promise<sql.ClaimDocumentRow | undefined> {
+    const { document_id: id, wanted, is_retry: isRetry = false } = this.#job.data
+    const claimed = await sql.claimDocument(tx, { id, wanted })
+    if (claimed?.was_queued === true && !isRetry) {
+      const document = await sql.findDocument(tx, { id })
+      await this.#options.events.emit(tx, 'document.processing', document, { userId: document.owner_id })
+    }
+    return claimed
   }
 
   /** Null without an embedding model. The tokens count to the owner of the knowledge base. */
@@ -207,7 +218,7 @@ class IndexingRun {
     const { data } = this.#job
     return async (tx) => {
       await sql.returnDocumentToQueue(tx, { id: data.document_id, wanted: data.wanted })
-      const job = { data: { ...data, tries }, group: data.workspace_id, startAfter }
+      const job = { data: { ...data, tries, is_retry: true }, group: data.workspace_id, startAfter }
       await this.#options.documents.add(tx, [job])
     }
   }
