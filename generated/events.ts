@@ -14,6 +14,7 @@ export interface EventObjects {
   'passkey.updated': components['schemas']['Passkey']
   'passkey.removed': components['schemas']['Passkey']
   'profile.updated': components['schemas']['Profile']
+  'limit.reached': components['schemas']['LimitReached']
   'settings.updated': components['schemas']['Settings']
   'api_key.created': components['schemas']['ApiKey']
   'api_key.updated': components['schemas']['ApiKey']
@@ -141,6 +142,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'passkey.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyUpdatedEvent' },
   'passkey.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
+  'limit.reached': { scope: 'user:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'viewer', serializer: 'replyLimitReached', payload: 'payloadLimitReachedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },
   'api_key.created': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyCreatedEvent' },
   'api_key.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyApiKey', payload: 'payloadApiKeyUpdatedEvent' },

@@ -50,6 +50,8 @@ export class ApiError extends Error {
   headers: Record<string, string>
   /** The id of the resource that the error is about. `nameReference` finds the field that contains it. */
   resourceId: string | undefined
+  /** Who has the limit of `details.limit`: a user, a project or an organization. Default: the caller. */
+  limitedId: string | undefined
   /** Whether the cause is in the log already. */
   isLogged = false
 

@@ -14,6 +14,7 @@ import { includeUsers } from '../../services/users/included-users.ts'
 import { authenticate, refreshPrincipal } from './authentication.ts'
 import { sendBytes } from './byte-ranges.ts'
 import { accepts, preferredType, varyBy } from './content-negotiation.ts'
+import { noteRefusal } from '../../services/users/reached-limits.ts'
 import { appendLink, deprecationHooks } from './deprecation.ts'
 import { bodyLimit, fieldsLimit } from './errors.ts'
 import { noneMatches } from './etag.ts'
@@ -130,7 +131,10 @@ export class OperationRoute {
       // The client has gone while the request waited.
       if (reply.raw.closed) throw requestTimeout()
       if (this.#writes) await refreshPrincipal(info, this.context.services, request)
-      return await this.#answer(request, reply, input)
+      return await this.#answer(request, reply, input).catch(async (error: unknown) => {
+        await this.#noteRefusal(request, error)
+        throw error
+      })
     }
     const send =
       accountId === undefined || streamed || !takesTurns(info)
@@ -145,15 +149,7 @@ export class OperationRoute {
     const { info } = this
     const { database } = this.context.services
     const call = new OperationCall(this, request, reply, input)
-    // Events record the request and the API key that caused them.
-    const { id } = request
-    const origin = {
-      id,
-      clientRequestId: clientRequestId(request),
-      actor: actorOf(request.principal),
-      accountId: request.principal?.accountId ?? null,
-    }
-    const db = this.#writes ? database.forRequest(origin) : database
+    const db = this.#writes ? database.forRequest(requestOriginOf(request)) : database
     if (this.#answersEvents) return await call.respondWithEvents(db)
     if (this.#answersBytes) return await call.respondWithBytes(db)
     if (info.static === true) {
@@ -170,11 +166,33 @@ export class OperationRoute {
     return () => call.send(response)
   }
 
+  /** Emits an event if the request was refused because of a limit. The refusal is answered in any case. */
+  async #noteRefusal(request: FastifyRequest, error: unknown): Promise<void> {
+    const { database, events } = this.context.services
+    const origin = requestOriginOf(request)
+    const db = database.forRequest(origin)
+    const refusal = database.translateError(error)
+    await noteRefusal({ db, events }, refusal, origin.accountId).catch((err: unknown) =>
+      request.log.warn({ err }, 'the event limit.reached could not be emitted'),
+    )
+  }
+
   /** The read replica, if the operation may use it and it has everything that the user wrote. */
   #replicaFor({ principal }: FastifyRequest): SqlClient | null {
     const { readReplica } = this.context.services
     if (this.info.readReplica !== true || readReplica === null || principal === null) return null
     return readReplica.serves(principal.userId) ? readReplica.lists : null
+  }
+}
+
+/** Events record the request and the API key that caused them. */
+function requestOriginOf(request: FastifyRequest) {
+  const { id, principal } = request
+  return {
+    id,
+    clientRequestId: clientRequestId(request),
+    actor: actorOf(principal),
+    accountId: principal?.accountId ?? null,
   }
 }
 

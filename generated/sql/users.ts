@@ -85,6 +85,24 @@ export interface DeleteMembershipsRow {
 }
 
 /**
+ * Deletes the limits that were last reached before today.
+ * @see prisma/sql/users/delete-reached-limits.sql
+ */
+export const deleteReachedLimits = one<{ limit: number }, DeleteReachedLimitsRow>(
+  'users/delete-reached-limits',
+  `WITH deleted AS (
+  DELETE FROM reached_limits WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM reached_limits WHERE day < (now() AT TIME ZONE 'UTC')::date LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteReachedLimitsRow {
+  n: number
+}
+
+/**
  * Removes the members of the deleted projects that have no owner besides the user, so that no one can restore
  * them, and makes them old enough to be purged.
  * @see prisma/sql/users/expire-solely-owned-projects.sql
@@ -102,6 +120,19 @@ export const expireSolelyOwnedProjects = none<{ days: number; user_id: string }>
 DELETE FROM members WHERE project_id IN (SELECT id FROM expired)`,
   ['days', 'user_id'],
 )
+
+/**
+ * The account whose limits of use a user shares.
+ * @see prisma/sql/users/find-account-of-limits.sql
+ */
+export const findAccountOfLimits = one<{ user_id: string }, FindAccountOfLimitsRow>(
+  'users/find-account-of-limits',
+  `SELECT limits_of($1) AS "account_id"`,
+  ['user_id'],
+)
+export interface FindAccountOfLimitsRow {
+  account_id: string
+}
 
 /**
  * An API key by its id.
@@ -559,6 +590,25 @@ export const lockUser = optional<{ id: string }, LockUserRow>(
 )
 export interface LockUserRow {
   id: string
+}
+
+/**
+ * Notes that a limit was reached today. No row if that is noted already. Of two transactions at once, the
+ * second waits for the first.
+ * @see prisma/sql/users/note-reached-limit.sql
+ */
+export const noteReachedLimit = optional<{ subject_id: string; name: string }, NoteReachedLimitRow>(
+  'users/note-reached-limit',
+  `INSERT INTO reached_limits AS r (subject_id, name, day)
+SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date
+WHERE NOT EXISTS (SELECT FROM reached_limits known
+  WHERE known.subject_id = $1 AND known.name = $2 AND known.day = (now() AT TIME ZONE 'UTC')::date)
+ON CONFLICT (subject_id, name) DO UPDATE SET day = excluded.day WHERE r.day < excluded.day
+RETURNING r.name`,
+  ['subject_id', 'name'],
+)
+export interface NoteReachedLimitRow {
+  name: string
 }
 
 /**

@@ -5,6 +5,7 @@ import { eventRetentionTasks } from '../events/retention.ts'
 import { projectRetentionTasks } from './purge-project.ts'
 import { projectCountTasks } from '../projects/counts.ts'
 import { quotaCountTasks } from '../users/quotas.ts'
+import { reachedLimitTasks } from '../users/reached-limits.ts'
 import { webhookRetentionTasks } from '../webhooks/retention.ts'
 
 export interface RetentionTasksOptions {
@@ -19,6 +20,7 @@ export function coreRetentionTasks({ eventDays = 30 }: RetentionTasksOptions = {
   return [
     ...projectRetentionTasks(),
     { name: 'answers', step: deleteBatch(sql.deleteOldRecords, idempotencyRecordsPerStep) },
+    ...reachedLimitTasks(),
     ...eventRetentionTasks({ days: eventDays }),
     ...webhookRetentionTasks(),
   ]

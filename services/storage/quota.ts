@@ -45,10 +45,8 @@ export async function takeStorage(
 /** An upload that does not fit into the storage quota of a workspace. */
 export function quotaExceeded(workspaceId: string, limit: number, used: number): ApiError {
   const name = workspaceId.startsWith('prj_') ? 'project_storage_bytes' : 'storage_bytes'
-  return limitReached('PAYLOAD_TOO_LARGE', 'quota', `This would exceed the quota of ${limit} bytes.`, {
-    name,
-    limit,
-    used,
-    resets_at: null,
-  })
+  const message = `This would exceed the quota of ${limit} bytes.`
+  const reached = { name, limit, used, resets_at: null }
+  const error = limitReached('PAYLOAD_TOO_LARGE', 'quota', message, reached)
+  return Object.assign(error, { limitedId: workspaceId })
 }

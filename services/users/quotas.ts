@@ -35,13 +35,14 @@ export function quotaErrors(config: Readonly<Config>): ConstraintError[] {
     message: `quota ${name} is used up`,
     error: (message) => {
       const limit = config[setting]
-      const [, used = limit] = /is used up: (\d+)/.exec(message) ?? []
-      return limitReached(
+      const [, used = limit, limitedId] = /is used up: (\d+) of (\w+)/.exec(message) ?? []
+      const error = limitReached(
         'FORBIDDEN',
         name,
         `A user may have ${limit} ${what}. GET /v1/user/limits shows all limits.`,
         { name, limit, used: Number(used), resets_at: null },
       )
+      return Object.assign(error, { limitedId })
     },
   }))
 }

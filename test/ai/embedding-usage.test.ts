@@ -92,6 +92,9 @@ t.test('a document counts to the owner of its knowledge base, and waits for the 
   t.equal(dueAt.getUTCHours(), 0, 'the first hour of the next day')
   t.ok(dueAt.getTime() - Date.now() < 25 * 3_600_000)
   t.match(await read(waiting), { status: 'queued', error: null })
+  t.match((await person.client.get('/events?type=limit.reached')).body.data, [
+    { data: { object: { name: 'tokens_per_day', limit: 300, used, user_id: person.id } } },
+  ])
   t.equal(modelServer.requests.length, requests, 'nothing was sent')
   t.equal(await usedBy(person), used)
 

@@ -202,6 +202,7 @@ const testedElsewhere: EventType[] = [
   'sign_in.created',
   'identity.linked',
   'audit.recorded',
+  'limit.reached',
   'organization_invitation.created',
   'organization_invitation.updated',
   'invitation.created',

@@ -12,7 +12,10 @@ import { userLimits } from '../../services/users/limits.ts'
 import { quotaNames, quotas, type QuotaName } from '../../services/users/quotas.ts'
 import { createCatalog } from '../support/operations/catalog-fixtures.ts'
 import { startChatFixture } from '../support/ai/chat.ts'
-import type { Reply } from '../support/http/client.ts'
+import { createClient, type Reply } from '../support/http/client.ts'
+import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
+import { runRetention } from '../support/database/retention.ts'
+import { reachedLimitTasks } from '../../services/users/reached-limits.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { openConnection, upload, uploadForm, uploadHead } from '../support/storage/storage.ts'
 import { encodeMetadata } from '../support/http/tus.ts'
@@ -28,7 +31,11 @@ const otherMaximums: Record<string, number> = { document_bytes: 50, storage_byte
 const maximumOf = (name: string): number => otherMaximums[name] ?? maxItems
 const quotaEnv = quotas.map(({ name, setting }) => [settings[setting].variable, String(maximumOf(name))])
 const server = await startServer(t, {
-  env: { ...Object.fromEntries(quotaEnv), STORAGE_QUOTA_USER: String(maximumOf('storage_bytes')) },
+  env: {
+    ...Object.fromEntries(quotaEnv),
+    STORAGE_QUOTA_USER: String(maximumOf('storage_bytes')),
+    STORAGE_QUOTA_PROJECT: '500000',
+  },
 })
 let count = 0
 const unique = (): string => `${count++}`
@@ -208,6 +215,13 @@ const errorOf = (name: string) => {
   return { status, code, details: { constraint, reason: 'limit_reached', limit: { name } } }
 }
 
+/** The events of the limit, as the user reads them. */
+async function reachedBy({ client }: Person, name: string): Promise<object[]> {
+  const { data } = (await client.get('/events?type=limit.reached')).body
+  const objects: Array<{ name: string }> = data.map((event: any) => event.data.object)
+  return objects.filter((object) => object.name === name)
+}
+
 const atOnce = async <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   await Promise.all(Array.from({ length: n }, (_, i) => work(i)))
 const isAccepted = ({ status }: Reply): boolean => status < 300
@@ -223,6 +237,8 @@ for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.e
     for (const { status, body } of replies.filter((reply) => !isAccepted(reply)))
       t.match({ status, ...body.error }, errorOf(name))
     t.match(await useOf(person, name), { limit: maximum, used: maximum })
+    const expected = [{ name, limit: maximum, user_id: person.id, project_id: null, organization_id: null }]
+    t.match(await reachedBy(person, name), expected, 'the requests at once emit one event')
     if (remove === undefined) return
 
     const removeOne = async (created: Reply): Promise<Reply> => {
@@ -245,6 +261,7 @@ for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.e
     t.ok(left.length * amount <= maximum)
     t.ok((await Promise.all(left.map(removeOne))).every(isAccepted))
     t.match(await useOf(person, name), { used: before * amount }, 'all is free again')
+    t.equal((await reachedBy(person, name)).length, 1, 'one event a day')
   })
 }
 
@@ -329,6 +346,53 @@ t.test(`tokens_per_day: ${attempts} searches at once end at the limit`, async (t
     t.match({ status, ...body.error }, errorOf('tokens_per_day'))
   const { limit, used } = await useOf(person, 'tokens_per_day')
   t.equal(used, limit)
+  t.match(await reachedBy(person, 'tokens_per_day'), [
+    { limit, used: limit, resets_at: /T00:00:00\.000Z$/, user_id: person.id },
+  ])
+})
+
+t.test('limit.reached of a project: for its members, to webhooks, and again on the next day', async (t) => {
+  const { prisma } = server.services.database
+  const [owner, member, stranger] = [await server.person(), await server.person(), await server.person()]
+  const project_id = await project(owner)
+  await createMember(server, project_id, member.id, 'viewer')
+  const { secret } = await createApiKey(server, member.id, { projectIds: [project_id] })
+  const limited = createClient(server.url, secret)
+  const url = 'https://example.com/'
+  const { id: endpointId } = (
+    await member.client.post('/webhooks/endpoints', { url, event_types: ['limit.reached'] })
+  ).body
+  const refused = (): Promise<Reply> =>
+    upload(owner.client, { bytes: Buffer.alloc(250_000), fields: { project_id } })
+  await atOnce(2, refused)
+  const replies = await atOnce(2, refused)
+  for (const { status, body } of replies)
+    t.match({ status, body }, { status: 413, body: { error: { details: { limit: { limit: 500_000 } } } } })
+
+  const name = 'project_storage_bytes'
+  const object = { name, limit: 500_000, used: 500_000, resets_at: null, user_id: null, project_id }
+  t.match(await reachedBy(owner, name), [object])
+  t.match(await reachedBy(member, name), [object])
+  t.match((await limited.get('/events?type=limit.reached')).body.data, [
+    { project_id, actor: { user_id: owner.id }, data: { object } },
+  ])
+  t.same(await reachedBy(stranger, name), [])
+  t.equal(await prisma.webhookDelivery.count({ where: { endpointId } }), 1)
+
+  await prisma.$executeRaw`UPDATE reached_limits SET day = day - 1 WHERE subject_id = ${project_id}`
+  await Promise.all(replies.map(refused))
+  t.equal((await reachedBy(owner, name)).length, 2, 'one event of the next day')
+  await prisma.$executeRaw`UPDATE reached_limits SET day = day - 1`
+  await runRetention(server.services.database, { tasks: reachedLimitTasks() })
+  t.equal(await prisma.notedLimit.count(), 0)
+})
+
+t.test('limits of a minute emit no event', async (t) => {
+  const few = await startServer(t, { env: { RATE_LIMIT_WRITE: '1' } })
+  const person = await few.person()
+  const replies = await atOnce(3, () => person.client.post('/projects', { name: unique() }))
+  t.ok(replies.some(({ status }) => status === 429))
+  t.same((await person.client.get('/events?type=limit.reached')).body.data, [])
 })
 
 t.test('GET /user/limits, the list of limits, the spec and the triggers have the same names', async (t) => {

@@ -38,7 +38,7 @@ BEGIN
   PERFORM pg_advisory_xact_lock(key);
   used_now := quota_used(name, account);
   IF used_now + change > most THEN
-    RAISE EXCEPTION 'quota % is used up: %', name, used_now
+    RAISE EXCEPTION 'quota % is used up: % of %', name, used_now, account
       USING ERRCODE = 'check_violation', CONSTRAINT = 'quota_' || name;
   END IF;
   INSERT INTO quota_changes (user_id, quota, change) VALUES (account, name, change);

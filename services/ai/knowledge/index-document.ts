@@ -6,6 +6,8 @@ import { Readable } from 'node:stream'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Transaction } from '../../../infra/database/database.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
+import * as usersSql from '../../../generated/sql/users.ts'
+import { noteReachedLimit } from '../../users/reached-limits.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
@@ -204,8 +206,15 @@ class IndexingRun {
     if (this.#stop.aborted) return this.#requeued(new Date(), tries)
     if (error instanceof ParsingError) return this.#failed({ code: error.code, message: error.message })
     // Waits for the tokens of the next day. Not all such documents start in the same moment.
-    if (error instanceof TokensUsedUp)
-      return this.#requeued(new Date(startOfNextDay() + Math.random() * maxDelayOfDayMs), tries)
+    if (error instanceof TokensUsedUp) {
+      const requeued = this.#requeued(new Date(startOfNextDay() + Math.random() * maxDelayOfDayMs), tries)
+      return async (tx, document) => {
+        await requeued(tx, document)
+        const { owner_id: ownerId } = await sql.findDocument(tx, { id: document.id })
+        const { account_id: accountId } = await usersSql.findAccountOfLimits(tx, { user_id: ownerId })
+        await noteReachedLimit(tx, this.#options.events, error.details.limit!, accountId)
+      }
+    }
     this.#options.onError(
       new Error(`a document could not be parsed (attempt ${tries + 1})`, { cause: error }),
     )
