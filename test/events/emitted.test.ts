@@ -201,8 +201,8 @@ const reads: Partial<Record<OperationId, OperationId>> = {
 const testedElsewhere: EventType[] = [
   'sign_in.created',
   'identity.linked',
-  'audit.recorded',
   'limit.reached',
+  'audit.recorded',
   'organization_invitation.created',
   'organization_invitation.updated',
   'invitation.created',
