@@ -41,6 +41,11 @@ export async function noteReachedLimit(
   await events.emit(tx, 'limit.reached', reached, { userId: userId ?? undefined })
 }
 
+/** The account whose limits of use a user shares. */
+export async function accountOfLimits(tx: Transaction, userId: string): Promise<string> {
+  return (await sql.findAccountOfLimits(tx, { user_id: userId })).account_id
+}
+
 export function reachedLimitTasks(): RetentionTask[] {
   return [{ name: 'reached limits', step: deleteBatch(sql.deleteReachedLimits, 5000) }]
 }

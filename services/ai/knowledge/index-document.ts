@@ -6,8 +6,7 @@ import { Readable } from 'node:stream'
 import * as sql from '../../../generated/sql/knowledge.ts'
 import { type Database, type Transaction } from '../../../infra/database/database.ts'
 import { ApiError, RolledBack } from '../../../infra/errors.ts'
-import * as usersSql from '../../../generated/sql/users.ts'
-import { noteReachedLimit } from '../../users/reached-limits.ts'
+import { accountOfLimits, noteReachedLimit } from '../../users/reached-limits.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
@@ -211,8 +210,8 @@ class IndexingRun {
       return async (tx, document) => {
         await requeued(tx, document)
         const { owner_id: ownerId } = await sql.findDocument(tx, { id: document.id })
-        const { account_id: accountId } = await usersSql.findAccountOfLimits(tx, { user_id: ownerId })
-        await noteReachedLimit(tx, this.#options.events, error.details.limit!, accountId)
+        const { events } = this.#options
+        await noteReachedLimit(tx, events, error.details.limit!, await accountOfLimits(tx, ownerId))
       }
     }
     this.#options.onError(
