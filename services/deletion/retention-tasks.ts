@@ -5,7 +5,7 @@ import { eventRetentionTasks } from '../events/retention.ts'
 import { projectRetentionTasks } from './purge-project.ts'
 import { projectCountTasks } from '../projects/counts.ts'
 import { quotaCountTasks } from '../users/quotas.ts'
-import { reachedLimitTasks } from '../users/reached-limits.ts'
+import { reachedLimitTasks } from '../events/reached-limits.ts'
 import { webhookRetentionTasks } from '../webhooks/retention.ts'
 
 export interface RetentionTasksOptions {

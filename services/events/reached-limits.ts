@@ -1,10 +1,10 @@
-// The event `limit.reached`, when a request is refused because of a limit. Nothing is read or written while no
-// limit is reached, and each limit has at most one event a day (UTC).
+// The event `limit.reached`, when a request is refused because of a limit. Nothing is read or written while
+// no limit is reached, and each limit has at most one event a day (UTC).
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { ApiError, type ReachedLimit } from '../../infra/errors.ts'
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import * as sql from '../../generated/sql/users.ts'
-import type { Emitter } from '../events/emit.ts'
+import type { Emitter } from './emit.ts'
 
 /** Limits of a minute, or of what is open at once: they emit no event. */
 const passing = ['rate_limit', 'max_open']
