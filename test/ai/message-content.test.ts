@@ -49,6 +49,22 @@ t.test('`developer` is treated as `system`, and the result of a tool is given wi
   ])
 })
 
+t.test('a conversation may end with results of tools, which the model answers', async (t) => {
+  const messages = [
+    { role: 'user', content: 'How high and how old is it?' },
+    { role: 'assistant', content: 'I look both up.' },
+    { role: 'tool', tool_call_id: 'call_1', content: 'height: 300' },
+    { role: 'tool', tool_call_id: 'call_2', content: [text('built: 1889')] },
+  ]
+  for (const path of ['/ai/chat', '/ai/chat/stream'])
+    t.equal((await person.client.post(path, { messages, model: 'small' })).status, 200)
+  t.same(received(), [
+    ...messages.slice(0, 2),
+    { role: 'user', content: 'Result of the tool call call_1:\nheight: 300' },
+    { role: 'user', content: 'Result of the tool call call_2:\nbuilt: 1889' },
+  ])
+})
+
 t.test('`extractive-1` searches with the joined text', async (t) => {
   const { database, principals } = server.services
   const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${person.key}`))
@@ -61,6 +77,14 @@ t.test('`extractive-1` searches with the joined text', async (t) => {
   const reply = await person.client.post('/ai/chat', { messages, ...options })
   t.equal(reply.status, 200)
   t.match(reply.body.message.content, 'The bridge is open on Sundays only.')
+  const ended = [
+    ...messages,
+    { role: 'assistant', content: 'I ask the harbour.' },
+    { role: 'tool', tool_call_id: 'call_1', content: 'no answer' },
+  ]
+  const after = await person.client.post('/ai/chat', { messages: ended, ...options })
+  t.equal(after.status, 200)
+  t.match(after.body.message.citations, [{}], 'the question of the user is searched for')
 })
 
 t.test('invalid contents and roles are 400 with the field', async (t) => {
@@ -82,6 +106,12 @@ t.test('invalid contents and roles are 400 with the field', async (t) => {
     ],
     [{ messages: [{ role: 'user', tool_call_id: 'c', content: 'x' }] }, 'messages[0].tool_call_id', 'role'],
     [{ messages: [{ role: 'tool', tool_call_id: 'c', content: 'x' }] }, 'messages', 'role'],
+    [
+      { messages: [user('x').messages[0], { role: 'tool', tool_call_id: 'c', content: 'x' }] },
+      'messages',
+      'role',
+    ],
+    [{ messages: [{ role: 'assistant', content: 'x' }] }, 'messages', 'role'],
     [{ messages: [{ role: 'function', content: 'x' }] }, 'messages[0].role', 'enum'],
   ]
   for (const [body, field, constraint] of cases)

@@ -47,7 +47,7 @@ async function searchKnowledge(
   signal: AbortSignal,
   services: GenerateServices,
 ): Promise<SearchResult> {
-  const query = truncateText(conversation.question, maxQueryLength)
+  const query = truncateText(conversation.query ?? conversation.question, maxQueryLength)
   const embedding = await embedQuery(query, principal, signal, services)
   const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
   return await services.searches.search(principal, search, signal)

@@ -37,6 +37,8 @@ export interface Conversation {
   /** The messages before the question, oldest first. */
   history: ChatMessage[]
   question: string
+  /** What to search for. Default: the question. */
+  query?: string
 }
 
 /** The tokens that an answer may use at most, as far as they are known before the search. */

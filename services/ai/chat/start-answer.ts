@@ -47,7 +47,7 @@ export async function startChat(
   request: AnswerRequest,
   body: ChatRequest,
 ): Promise<StartedAnswer> {
-  requireLastFromUser(body)
+  requireAnswerable(body)
   const messages = body.messages === undefined ? null : conversationMessages(body.messages)
   const question = messages?.at(-1)!.content ?? textOf(body.message!, 'message')
   const { principal } = request
@@ -77,7 +77,10 @@ export async function startChat(
       model,
       body,
       history,
-      conversation: conversationOf(session?.system_prompt ?? null, earlier, question),
+      conversation: {
+        ...conversationOf(session?.system_prompt ?? null, earlier, question),
+        query: queryOf(body),
+      },
       metadata: session === null ? body.metadata : undefined,
     })
   })
@@ -120,9 +123,23 @@ export async function regenerate(
   })
 }
 
-function requireLastFromUser({ messages }: ChatRequest): void {
-  if (messages !== undefined && messages.at(-1)!.role !== 'user')
-    throw invalidField('messages', 'role', 'The last message must have the role `user`.')
+/** The last message is a question, or the result of a tool that the assistant called. */
+function requireAnswerable({ messages }: ChatRequest): void {
+  if (messages === undefined || messages.at(-1)!.role === 'user') return
+  const caller = messages.findLast(({ role }) => role !== 'tool')
+  if (messages.at(-1)!.role !== 'tool' || caller?.role !== 'assistant')
+    throw invalidField(
+      'messages',
+      'role',
+      'The last message must have the role `user`, or `tool` after a message of the `assistant`.',
+    )
+}
+
+/** The last message of the user, for a conversation that ends with the result of a tool. */
+function queryOf({ messages }: ChatRequest): string | undefined {
+  if (messages?.at(-1)!.role !== 'tool') return undefined
+  const index = messages.findLastIndex(({ role }) => role === 'user')
+  return index === -1 ? undefined : textOf(messages[index].content, `messages[${index}].content`)
 }
 
 /**
