@@ -219,12 +219,13 @@ export const errorCodes = {
     status: 429,
     retry: 'later',
     reason: 'rate_limited',
-    limits: ["rate_limit","max_open","tokens_per_day"],
+    limits: ["rate_limit","max_open","tokens_per_day","exports_per_day"],
     states: [],
     reasons: {
       rate_limit: 'limit_reached',
       max_open: 'limit_reached',
       tokens_per_day: 'limit_reached',
+      exports_per_day: 'limit_reached',
     },
   },
   SERVER_ERROR: {

@@ -13,6 +13,9 @@ export interface EventObjects {
   'passkey.added': components['schemas']['Passkey']
   'passkey.updated': components['schemas']['Passkey']
   'passkey.removed': components['schemas']['Passkey']
+  'account_export.created': components['schemas']['AccountExportInEvents']
+  'account_export.ready': components['schemas']['AccountExportInEvents']
+  'account_export.failed': components['schemas']['AccountExportInEvents']
   'profile.updated': components['schemas']['Profile']
   'limit.reached': components['schemas']['LimitReached']
   'settings.updated': components['schemas']['Settings']
@@ -141,6 +144,9 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'passkey.added': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyAddedEvent' },
   'passkey.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyUpdatedEvent' },
   'passkey.removed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPasskey', payload: 'payloadPasskeyRemovedEvent' },
+  'account_export.created': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAccountExportInEvents', payload: 'payloadAccountExportCreatedEvent' },
+  'account_export.ready': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAccountExportInEvents', payload: 'payloadAccountExportReadyEvent' },
+  'account_export.failed': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAccountExportInEvents', payload: 'payloadAccountExportFailedEvent' },
   'profile.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyProfile', payload: 'payloadProfileUpdatedEvent' },
   'limit.reached': { scope: 'user:read', audience: 'project', project: 'project_id', organization: 'organization_id', role: 'viewer', serializer: 'replyLimitReached', payload: 'payloadLimitReachedEvent' },
   'settings.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replySettings', payload: 'payloadSettingsUpdatedEvent' },

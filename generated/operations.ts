@@ -245,6 +245,9 @@ export interface OperationsByTag {
   'user':
     | 'getCurrentUser'
     | 'deleteCurrentUser'
+    | 'getAccountExport'
+    | 'exportAccount'
+    | 'downloadAccountExport'
     | 'getProfile'
     | 'updateProfile'
     | 'getSettings'
@@ -337,6 +340,7 @@ export type StreamedOperationId =
 
 /** The operations whose 200 response is raw bytes. */
 export type BinaryOperationId =
+  | 'downloadAccountExport'
   | 'getAvatarImage'
   | 'downloadFile'
   | 'downloadByLink'
@@ -1537,6 +1541,77 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false,
     unlimitedKey: true,
     needsSession: true
+  },
+  getAccountExport: {
+    id: "getAccountExport",
+    method: "GET",
+    path: "/v1/user/export",
+    url: "/v1/user/export",
+    tag: "user",
+    scopes: ["user:read","projects:read","organizations:read","storage:read","ai:read","payments:read","webhooks:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyAccountExport"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  exportAccount: {
+    id: "exportAccount",
+    method: "POST",
+    path: "/v1/user/export",
+    url: "/v1/user/export",
+    tag: "user",
+    scopes: ["user:read","projects:read","organizations:read","storage:read","ai:read","payments:read","webhooks:read"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,406,409,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyAccountExport"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  downloadAccountExport: {
+    id: "downloadAccountExport",
+    method: "GET",
+    path: "/v1/user/export/content",
+    url: "/v1/user/export/content",
+    tag: "user",
+    scopes: ["user:read","projects:read","organizations:read","storage:read","ai:read","payments:read","webhooks:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone","header":"headerIfNoneMatchRangeIfRangeIfModifiedSince"},
+    body: null,
+    errors: [400,401,403,404,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      304: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
   },
   getProfile: {
     id: "getProfile",

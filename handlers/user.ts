@@ -6,6 +6,7 @@ import { changesOf } from '../infra/contract/changes.ts'
 import { withoutCookie } from '../services/auth/sessions/cookies.ts'
 import { lockOwnSession } from '../services/auth/sessions/sessions.ts'
 import { deleteUser } from '../services/deletion/delete-user.ts'
+import { findExport, openExport, startExport } from '../services/exports/exports.ts'
 import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
@@ -39,6 +40,20 @@ export const user = {
       tx.afterCommit(() => principals.waitForInvalidation(id))
       return { status: 204, ...withoutCookie(config, headers) }
     })
+  },
+
+  async getAccountExport({ principal: { userId } }, { db, publicUrl }) {
+    return { status: 200, body: await findExport(db, userId, publicUrl()) }
+  },
+
+  async exportAccount({ principal }, services) {
+    requirePerson(principal)
+    const body = await services.db.transaction((tx) => startExport(tx, services, principal.userId))
+    return { status: 202, body }
+  },
+
+  async downloadAccountExport({ principal: { userId } }, { db, storage }) {
+    return { status: 200, body: await openExport(db, await storage.blobStore(), userId) }
   },
 
   async getProfile({ principal }, services) {

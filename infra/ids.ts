@@ -29,6 +29,7 @@ export type IdPrefix =
   | 'lnk'
   | 'avt'
   | 'upl'
+  | 'exp'
   | 'cs'
   | 'msg'
   | 'kb'

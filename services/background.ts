@@ -10,6 +10,8 @@ import { isConfirmed, unconfirmedMessage } from './backup/restored-copy.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, countTasks } from './deletion/retention-tasks.ts'
 import { salesCountTasks } from './payments/retention.ts'
+import { exportRetentionTasks, exportQueue } from './exports/exports.ts'
+import { createExportWorker } from './exports/worker.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createStripeWorker, gatewayQueue } from './payments/stripe/worker.ts'
@@ -52,6 +54,7 @@ export async function startBackgroundWorkers(
     database,
     deliveries,
     documents,
+    exports,
     webhookClient,
     cipher,
     events,
@@ -86,6 +89,16 @@ export async function startBackgroundWorkers(
     tokensPerDay: config.aiTokensPerDay,
     maxBytes: config.documentMaxBytes,
     concurrency: config.documentConcurrency,
+    onError,
+    interval,
+    drainTimeoutMs,
+  })
+  const exportWorker = createExportWorker({
+    database,
+    exports,
+    events,
+    storage,
+    config,
     onError,
     interval,
     drainTimeoutMs,
@@ -125,9 +138,17 @@ export async function startBackgroundWorkers(
     interval,
     drainTimeoutMs,
   })
-  const outwardWorkers = [webhookWorker, documentWorker, paymentWorker, mailWorker, ...stripeWorkers]
+  const outwardWorkers = [
+    webhookWorker,
+    documentWorker,
+    exportWorker,
+    paymentWorker,
+    mailWorker,
+    ...stripeWorkers,
+  ]
   jobs.onAdded(deliveryQueue.name, webhookWorker.wake)
   jobs.onAdded(documentQueue.name, documentWorker.wake)
+  jobs.onAdded(exportQueue.name, exportWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
   if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
@@ -228,6 +249,7 @@ function startRetentionRounds(
       ...removedChunkTasks(),
       ...salesCountTasks(),
       ...staleAnswerTasks(services),
+      ...exportRetentionTasks(),
       ...surplusRequestTasks(config.requestsKeptPerUser),
     ],
     round: 'endings',

@@ -15,6 +15,7 @@ import { requireMonths } from './events/retention.ts'
 import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/stripe/worker.ts'
+import { exportQueue, type ExportJob } from './exports/exports.ts'
 import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
 import { createTransport, type MailTransport } from './mail/transport.ts'
 import { type Queue, createJobQueues, type JobQueues } from '../infra/jobs/queue.ts'
@@ -76,6 +77,8 @@ export interface Services {
   eventCursors: () => Promise<EventCursors>
   eventStreams: EventStreams
   webhookClient: WebhookClient
+  /** The queue of exports of accounts. */
+  exports: Queue<ExportJob>
   /** The queue of e-mails. */
   mails: Mails
   /** Null without SMTP_URL: e-mails stay in the outbox. */
@@ -150,6 +153,7 @@ export function createServices({
   const jobs = createJobQueues({ database, listener, onError })
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
+  const exports = jobs.queue<ExportJob>(exportQueue)
   const mails = jobs.queue<MailJob>(mailQueue)
   const mailTransport = createTransport(config.smtpUrl, config.mailFrom)
   const eventCursors = createEventCursors(database)
@@ -233,6 +237,7 @@ export function createServices({
     jobs,
     deliveries,
     documents,
+    exports,
     events,
     eventCursors,
     eventStreams,

@@ -53,11 +53,13 @@ export const beginSweep = none<{ sweep_id: string }>(
  */
 export const compareBlobs = many<{ before: Date | string; keys: readonly string[] }, CompareBlobsRow>(
   'storage/compare-blobs',
-  `SELECT k.key AS "key", coalesce(f.bytes, v.bytes) AS "bytes", coalesce(f.sha256, v.sha256) AS "sha256",
-  coalesce(coalesce(f.created_at, a.updated_at) < $1, false) AS "is_counted",
+  `SELECT k.key AS "key", coalesce(f.bytes, v.bytes, e.bytes) AS "bytes",
+  coalesce(f.sha256, v.sha256, e.sha256) AS "sha256",
+  coalesce(coalesce(f.created_at, a.updated_at, e.completed_at) < $1, false) AS "is_counted",
   EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key) AS is_quarantined
 FROM unnest($2::text[]) AS k (key)
   LEFT JOIN files f ON f.blob_key = k.key
+  LEFT JOIN account_exports e ON e.blob_key = k.key
   LEFT JOIN avatars a ON a.id = split_part(k.key, '-', 1)
   LEFT JOIN LATERAL jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text)
     ON v.size::text = split_part(k.key, '-', 2)`,
@@ -82,6 +84,8 @@ FROM (
   SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < $1
   UNION ALL
   SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < $1
+  UNION ALL
+  SELECT e.blob_key, 1 FROM account_exports e WHERE e.completed_at < $1 AND e.blob_key IS NOT NULL
 ) b
 GROUP BY 1`,
   ['before'],
@@ -98,6 +102,7 @@ export interface CountBlobsByShardRow {
 export const countExpectedBlobs = one<{}, CountExpectedBlobsRow>(
   'storage/count-expected-blobs',
   `SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
+  + (SELECT count(*) FROM account_exports WHERE blob_key IS NOT NULL)
   + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n"`,
 )
 export interface CountExpectedBlobsRow {
@@ -449,12 +454,13 @@ export const finishSweep = none<{ sweep_id: string }>(
 )
 
 /**
- * Whether the database has any file or avatar.
+ * Whether the database has any file, avatar or export.
  * @see prisma/sql/storage/has-files.sql
  */
 export const hasFiles = one<{}, HasFilesRow>(
   'storage/has-files',
-  `SELECT EXISTS (SELECT FROM files) OR EXISTS (SELECT FROM avatars) AS has_files`,
+  `SELECT EXISTS (SELECT FROM files) OR EXISTS (SELECT FROM avatars)
+  OR EXISTS (SELECT FROM account_exports WHERE blob_key IS NOT NULL) AS has_files`,
 )
 export interface HasFilesRow {
   has_files: boolean
@@ -721,6 +727,22 @@ export interface ListExpiredFilesRow {
 }
 
 /**
+ * The blobs of exports in the order of their keys, those after a key.
+ * @see prisma/sql/storage/list-export-blobs.sql
+ */
+export const listExportBlobs = many<{ before: Date | string; after: string; limit: number }, ListExportBlobsRow>(
+  'storage/list-export-blobs',
+  `SELECT e.blob_key AS "key", e.bytes AS "bytes", e.completed_at < $1 AS "is_counted"
+FROM account_exports e WHERE e.blob_key > $2 ORDER BY e.blob_key LIMIT $3`,
+  ['before', 'after', 'limit'],
+)
+export interface ListExportBlobsRow {
+  key: string
+  bytes: number
+  is_counted: boolean
+}
+
+/**
  * The blobs of files in the order of their keys, those after a key.
  * @see prisma/sql/storage/list-file-blobs.sql
  */
@@ -878,7 +900,8 @@ export const listRemovableBlobs = many<{ sweep_id: string; days: number; after: 
 WHERE k.sweep_id = $1
   AND greatest(k.since, i.quarantine_restarted_at) <= now() - make_interval(days => $2)
   AND k.key > $3 AND NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
-  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1)))
+  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
+  OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key))
 ORDER BY k.key LIMIT $4`,
   ['sweep_id', 'days', 'after', 'limit'],
 )
@@ -1148,7 +1171,8 @@ export const quarantineBlobs = one<{ keys: readonly string[]; bytes: readonly nu
   SELECT k.key, k.bytes
   FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS k (key, bytes, is_old)
   WHERE NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
-  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1)))
+  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
+  OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key))
     AND (k.is_old OR EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key))
 ), quarantined AS (
   INSERT INTO quarantined_blobs (key, reason, bytes, sweep_id)

@@ -43,6 +43,7 @@ export const deleteDataOfUser = none<{ id: string; email: string }>(
   challenges AS (DELETE FROM passkey_challenges WHERE user_id = $1),
   tokens AS (DELETE FROM one_time_tokens WHERE user_id = $1 OR email = $2),
   mails_to_user AS (DELETE FROM mails WHERE user_id = $1 OR recipient = $2),
+  exports AS (DELETE FROM account_exports WHERE user_id = $1),
   keys AS (DELETE FROM api_keys WHERE user_id = $1),
   requests AS (DELETE FROM api_requests WHERE user_id = $1),
   usage AS (DELETE FROM usage_days WHERE user_id = $1),

@@ -49,6 +49,11 @@ export type ListQuery<Parameters, Filters, Sort, Row> = {
     db: SqlClient,
     parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
   ): Promise<Page<Row>>
+  /** All rows, read in pages by cursor, without a total. */
+  all<Given extends Omit<PageParameters<Parameters, Filters, Sort>, keyof PageQuery>>(
+    db: SqlClient,
+    parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
+  ): AsyncGenerator<Row, void>
   label: string
   list: List
 }
@@ -71,7 +76,8 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
 ): ListQuery<Parameters, Filters, Sort, Row> {
   const composed = new Map<string, ComposedList>()
   const composeOnce = (choice: Choice): ComposedList => {
-    const key = `${choice.filters.join(' ')}|${choice.sort}|${choice.order}|${choice.start}`
+    const { filters, sort, order, start, uncounted = false } = choice
+    const key = `${filters.join(' ')}|${sort}|${order}|${start}|${uncounted}`
     let found = composed.get(key)
     if (found === undefined) composed.set(key, (found = compose(label, list, choice)))
     return found
@@ -79,8 +85,9 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
   const read = async (
     db: SqlClient,
     parameters: PageParameters<Parameters, Filters, Sort>,
+    { uncounted = false } = {},
   ): Promise<Page<Row>> => {
-    const { statement, names, keys } = composeOnce(choiceOf(list, parameters))
+    const { statement, names, keys } = composeOnce({ ...choiceOf(list, parameters), uncounted })
     const { sort, order, limit, cursor } = parameters
     const fingerprint = fingerprintOf(label, sort, order, selectionOf(list, parameters))
     const from = cursor === undefined ? null : startOf(cursor, fingerprint, keys)
@@ -99,7 +106,24 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
       next === null ? null : encodeCursor(fingerprint, next),
     )
   }
-  return Object.assign(read, { label, list })
+  async function* all(
+    db: SqlClient,
+    parameters: Omit<PageParameters<Parameters, Filters, Sort>, keyof PageQuery>,
+  ): AsyncGenerator<Row, void> {
+    const query = { ...parameters, page: 1, limit: maxRows - 1 } as PageParameters<Parameters, Filters, Sort>
+    for (let cursor: string | null = null; ;) {
+      const page: Page<Row> = await read(db, cursor === null ? query : { ...query, cursor }, {
+        uncounted: true,
+      })
+      yield* page.data
+      cursor = page.pagination.next_cursor
+      if (cursor === null) return
+    }
+  }
+  return Object.assign(
+    (db: SqlClient, parameters: PageParameters<Parameters, Filters, Sort>) => read(db, parameters),
+    { all, label, list },
+  )
 }
 
 /** A page of a short list that is not in the database. The items are sorted by id. */
@@ -149,6 +173,8 @@ export interface Choice {
   sort: string
   order: Order
   start: (typeof starts)[number]
+  /** Whether the statement reads no total. */
+  uncounted?: boolean
 }
 
 /** Where a page begins: at the start of the list, after some number of items, or after a given item. */
@@ -173,14 +199,20 @@ interface ComposedList {
 }
 
 /** The statement for a choice, and the names of its parameters in order. */
-export function compose(label: string, list: List, { filters, sort, order, start }: Choice): ComposedList {
+export function compose(
+  label: string,
+  list: List,
+  { filters, sort, order, start, uncounted = false }: Choice,
+): ComposedList {
   const sortKey = list.sorts[sort]
   const keys = sortKey === list.id ? [list.id] : [sortKey, list.id]
   const conditions = Object.entries(list.filters).flatMap(([name, { sql, otherwise }]) =>
     filters.includes(name) ? [sql] : (otherwise ?? []),
   )
   const select = [list.select, ...conditions.map((condition) => `AND (${condition})`)].join('\n')
-  const total = list.totals[filters.join(' ')] ?? `SELECT count(*) AS total FROM (${select}) counted`
+  const total = uncounted
+    ? 'SELECT 0 AS total'
+    : (list.totals[filters.join(' ')] ?? `SELECT count(*) AS total FROM (${select}) counted`)
   const all = [...list.names, ...ownParameters]
   const own = (name: string): string => `$${all.indexOf(name) + 1}`
   const after = keys.length === 1 ? own('after_id') : `(${own('after_value')}, ${own('after_id')})`

@@ -44,7 +44,7 @@ const layers: Layer[][] = [
     { files: 'services/backup/' },
     { files: 'services/docs/', imports: ['generated/', 'infra/'] },
   ],
-  [{ files: 'services/deletion/' }],
+  [{ files: 'services/deletion/' }, { files: 'services/exports/' }],
   [{ files: 'services/*' }],
   [{ files: 'handlers/', except: ['handlers/'] }],
   [{ files: 'generated/routes.ts' }],

@@ -7,6 +7,8 @@ export const excludedTables = ['_prisma_migrations', 'restored_copy']
 export const referencedBlobs = `(
   SELECT f.blob_key, f.bytes, f.sha256 FROM files f
   UNION ALL
+  SELECT e.blob_key, e.bytes, e.sha256 FROM account_exports e WHERE e.blob_key IS NOT NULL
+  UNION ALL
   SELECT a.id || '-' || v.size, v.bytes, v.sha256
   FROM avatars a, jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text))`
 

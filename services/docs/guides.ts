@@ -13,6 +13,7 @@ export const guideNames = [
   'authentication',
   'sign-in',
   'browser-sign-in',
+  'your-account',
   'organizations',
   'errors',
   'pagination',

@@ -72,6 +72,12 @@ const table = {
     before: 'An API key of your account was created with another API key.',
     after: 'If it was not you, revoke the key and the one that created it.',
   },
+  account_exported: {
+    subject: 'An export of the data of your account',
+    before:
+      'A file with all data of your account is being written. The account can download it for seven days.',
+    after: 'If it was not you, end your sessions, revoke your API keys, and reset your password now.',
+  },
   refresh_token_reused: {
     subject: 'One of your sessions was ended',
     before:

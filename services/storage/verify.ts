@@ -1,5 +1,5 @@
-// Compares the rows of files and avatars with the blobs in the store, in constant memory. It changes nothing
-// and may run while servers do.
+// Compares the rows of files, avatars and exports with the blobs in the store, in constant memory. It changes
+// nothing and may run while servers do.
 import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import pLimit from 'p-limit'
@@ -112,12 +112,13 @@ class Verifier {
 
   /** Looks for the blobs of rows in shards with fewer blobs than rows, and of young rows. */
   async #findMissing(): Promise<void> {
-    for (let after = ''; ;) {
-      const rows = await sql.listFileBlobs(this.#db, { before: this.#before, after, limit: pageSize })
-      await this.#requireBlobs(rows)
-      if (rows.length < pageSize) break
-      after = rows.at(-1)!.key
-    }
+    for (const list of [sql.listFileBlobs, sql.listExportBlobs])
+      for (let after = ''; ;) {
+        const rows = await list(this.#db, { before: this.#before, after, limit: pageSize })
+        await this.#requireBlobs(rows)
+        if (rows.length < pageSize) break
+        after = rows.at(-1)!.key
+      }
     for (let after = ''; ;) {
       const avatars = await sql.listAvatarBlobs(this.#db, { before: this.#before, after, limit: pageSize })
       await this.#requireBlobs(

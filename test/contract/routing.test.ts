@@ -64,7 +64,7 @@ t.test('an unknown path is answered with 404, for every method and with or witho
     '//v1/projects',
     '/v1//projects',
     '/v1/projects;x=1',
-    '/v1/user',
+    '/v1/storage',
     '/v1/nothing',
     '/v1/projects/x/y/z',
     '/.env',

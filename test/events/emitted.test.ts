@@ -51,6 +51,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   createUser: 'user.created',
   updateUser: 'user.updated',
   deleteUser: 'user.deleted',
+  exportAccount: 'account_export.created',
   createOrganization: 'organization.created',
   updateOrganization: 'organization.updated',
   deleteOrganization: 'organization.deleted',
@@ -201,6 +202,8 @@ const reads: Partial<Record<OperationId, OperationId>> = {
 const testedElsewhere: EventType[] = [
   'sign_in.created',
   'identity.linked',
+  'account_export.ready',
+  'account_export.failed',
   'limit.reached',
   'audit.recorded',
   'organization_invitation.created',

@@ -5,5 +5,7 @@ FROM (
   SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < :before
   UNION ALL
   SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < :before
+  UNION ALL
+  SELECT e.blob_key, 1 FROM account_exports e WHERE e.completed_at < :before AND e.blob_key IS NOT NULL
 ) b
 GROUP BY 1

@@ -1,4 +1,5 @@
 -- How many blobs the store should have, roughly.
 -- @one
 SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
+  + (SELECT count(*) FROM account_exports WHERE blob_key IS NOT NULL)
   + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n!"

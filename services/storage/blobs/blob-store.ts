@@ -143,5 +143,5 @@ export function storeUnavailable(cause: unknown): Error {
 
 /** Whether the server could have written this key. Other objects belong to others and are never touched. */
 export function isBlobKey(key: string): boolean {
-  return /^(file|avt)_[0-9a-z]{26}(-\d+)?$/.test(key)
+  return /^(file|avt|exp)_[0-9a-z]{26}(-\d+)?$/.test(key)
 }

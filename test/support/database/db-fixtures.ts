@@ -345,6 +345,29 @@ export async function createFile(
   return id
 }
 
+/** An export of the user that is ready, with its file in the store. */
+export async function createExport(
+  { services: { storage, database } }: TestServer,
+  userId: string,
+): Promise<string> {
+  const file = await storage.tempFiles.receive(
+    { declaredType: null, content: Readable.from([Buffer.from(`{ "profile": "${userId}" }`)]) },
+    { maxBytes: Infinity },
+  )
+  const { bytes, sha256 } = file
+  const id = newId('exp')
+  const at = timeOf(id)
+  const expiresAt = new Date(at.getTime() + 7 * 86_400_000)
+  const times = { createdAt: at, updatedAt: at, completedAt: at, expiresAt }
+  await storage.storeBlob(id, file, () =>
+    database.prisma.accountExport.create({
+      data: { id, userId, status: 'ready', blobKey: id, bytes, sha256, ...times },
+    }),
+  )
+  await file.discard()
+  return id
+}
+
 /** A link to the file. `token` is the secret in its URL. */
 export async function createFileLink(
   { services: { database } }: TestServer,

@@ -18,7 +18,7 @@ import { createOidcProviders, encryptFlow } from '../../../services/auth/oidc/oi
 import type { TokenPurpose } from '../../../services/auth/tokens/mailed-tokens.ts'
 import { newId } from '../../../infra/ids.ts'
 import { Lazy } from '../../../infra/concurrency/lazy.ts'
-import { createInvitation, createProject, createUser } from '../database/db-fixtures.ts'
+import { createExport, createInvitation, createProject, createUser } from '../database/db-fixtures.ts'
 import { PasskeyDevice } from '../auth/passkey-device.ts'
 import type { Fixture, FixtureContext, RequestBuilder } from './operation-fixture.ts'
 import type { TestServer } from '../server/server.ts'
@@ -232,6 +232,11 @@ const signedIn =
 
 const onPasskey: RequestBuilder = async (context) => ({ params: { id: await createPasskey(context) } })
 const onIdentity: RequestBuilder = async (context) => ({ params: { id: await createIdentity(context) } })
+
+const onExport: RequestBuilder = async ({ server, caller: { id } }) => {
+  await createExport(server, id)
+  return {}
+}
 
 const onSignIn: RequestBuilder = async ({ server, caller }) => ({
   params: { id: (await createSignIn(server, caller.id)).id },
@@ -465,6 +470,9 @@ export const authFixtures = {
   getCurrentSession: { build: withSession() },
   signOut: { build: withSession() },
   getCurrentUser: { build: () => ({}) },
+  exportAccount: { build: () => ({}) },
+  getAccountExport: { build: onExport, byStatus: { 404: () => ({}) } },
+  downloadAccountExport: { build: onExport, byStatus: { 404: () => ({}) } },
   deleteCurrentUser: {
     build: withSession(),
     byStatus: {
