@@ -242,6 +242,7 @@ export interface OperationsByTag {
   'usage':
     | 'listRequests'
     | 'getUsage'
+    | 'listUsage'
   'user':
     | 'getCurrentUser'
     | 'deleteCurrentUser'
@@ -1913,6 +1914,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: false,
+    projectAccess: null,
+    readReplica: true,
+    secretAnswer: false
+  },
+  listUsage: {
+    id: "listUsage",
+    method: "GET",
+    path: "/v1/usage/report",
+    url: "/v1/usage/report",
+    tag: "usage",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListUsage"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUsageQuantityList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
     projectAccess: null,
     readReplica: true,
     secretAnswer: false

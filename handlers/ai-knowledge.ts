@@ -21,10 +21,11 @@ export const aiKnowledge = {
     return { status: 200, body: await listKnowledgeBases(db, workspaces, request.query) }
   },
 
-  async createKnowledgeBase({ operation, principal, body }, { db, events }) {
+  async createKnowledgeBase(request, { db, events }) {
+    const { principal, body } = request
     requireValidChunking(body.chunking)
     return await db.transaction(async (tx) => {
-      await openWorkspace(tx, { operation, principal }, body.project_id, { lock: true })
+      await openWorkspace(tx, request, body.project_id, { lock: true })
       const created = await insertKnowledgeBase(tx, principal.userId, body)
       await events.emit(tx, 'knowledge_base.created', created, { userId: principal.userId })
       return { status: 201, body: created, headers: { location: `/v1/ai/knowledge/${created.id}` } }
@@ -65,13 +66,13 @@ export const aiKnowledge = {
   },
 
   async searchKnowledgeBase(request, { db, config, providers: { embed }, searches }) {
-    const { id } = await openKnowledgeBase(db, request)
+    const { id, project_id: projectId } = await openKnowledgeBase(db, request)
     const {
       principal,
       body: { query, limit = 10, filters },
     } = request
     const signal = request.signal()
-    const account = { ...principal, tokensPerDay: config.aiTokensPerDay }
+    const account = { ...principal, projectId, tokensPerDay: config.aiTokensPerDay }
     const vectors = embed === null ? [null] : await embedWithinLimit(db, embed, account, [query], signal)
     const search = { knowledgeBaseIds: [id], query, limit, filters, embedding: vectors[0] }
     const { passages } = await searches.search(principal, search, signal)

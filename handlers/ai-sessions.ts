@@ -19,7 +19,8 @@ export const aiSessions = {
     return { status: 200, body: await listSessions(db, await openWorkspaces(db, request), request.query) }
   },
 
-  async createSession({ operation, principal, body }, { db, events, providers }) {
+  async createSession(request, { db, events, providers }) {
+    const { principal, body } = request
     const {
       project_id: projectId = null,
       system_prompt: systemPrompt,
@@ -28,7 +29,7 @@ export const aiSessions = {
     } = body
     requireModel(providers, body.model)
     return await db.transaction(async (tx) => {
-      await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
+      await openWorkspace(tx, request, projectId, { lock: true })
       await requireKnowledgeBases(tx, principal, knowledgeBaseIds, projectId)
       const session = await insertSession(tx, {
         ...fields,

@@ -77,8 +77,9 @@ export const storage = {
     }
   },
 
-  async getStorageUsage({ operation, principal, query: { project_id: projectId = null } }, { db, config }) {
-    const workspaceId = await openWorkspace(db, { operation, principal }, projectId)
+  async getStorageUsage(request, { db, config }) {
+    const { project_id: projectId = null } = request.query
+    const workspaceId = await openWorkspace(db, request, projectId)
     const { files, bytes, reserved } = await usageOf(db, workspaceId)
     const quota = quotaFor(config, projectId)
     return {

@@ -106,6 +106,11 @@ export function invalidField(field: string, constraint: string, message: string)
   return invalidRequest([{ field, constraint, message, location: 'body' }])
 }
 
+/** A 400 for a parameter of the query. */
+export function invalidParameter(field: string, constraint: string, message: string): ApiError {
+  return invalidRequest([{ field, constraint, message, location: 'query' }])
+}
+
 /** A 400 for a header field. */
 export function invalidHeader(field: string, constraint: string, message: string): ApiError {
   return invalidRequest([{ field, constraint, message, location: 'header' }])

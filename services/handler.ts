@@ -128,6 +128,8 @@ export interface Request<Id extends OperationId> {
    * The answer must not depend on it.
    */
   identify(userId: string, credentialId?: string): void
+  /** Names the project to whose usage the request counts: the first. The caller is a member. */
+  noteProject(id: string): void
   /** Names what the request created, for the audit log, where no Location of the answer does. */
   noteCreated(id: string): void
   /**

@@ -13,6 +13,8 @@ declare module 'fastify' {
     account: { userId: string; credentialId: string | null } | null
     /** The id of the resource that the request created, if no Location names it; otherwise null. */
     createdId: string | null
+    /** The project that the request is about, if the caller is a member; otherwise null. */
+    projectId: string | null
   }
 }
 
@@ -31,6 +33,7 @@ export function recordAtEnd(
     recorder.record({
       userId,
       keyId: credentialId,
+      projectId: request.projectId,
       operation: info.id,
       method: request.method,
       status: reply.raw.headersSent ? reply.statusCode : clientLeft,

@@ -365,6 +365,9 @@ class OperationCall {
         identify: (userId: string, credentialId: string | null = null) => {
           request.account = { userId, credentialId }
         },
+        noteProject: (id: string) => {
+          request.projectId ??= id
+        },
         noteCreated: (id: string) => {
           request.createdId = id
         },

@@ -68,6 +68,7 @@ export const operationTable = {
   getCurrentApiKey: {"method":"GET","path":"/key","prefix":"/v1","name":"user.apiKeys.current","answer":"json"},
   listRequests: {"method":"GET","path":"/requests","prefix":"/v1","name":"requests.list","query":true,"answer":"json","list":"pages"},
   getUsage: {"method":"GET","path":"/usage","prefix":"/v1","name":"usage.get","query":true,"answer":"json"},
+  listUsage: {"method":"GET","path":"/usage/report","prefix":"/v1","name":"usage.list","query":true,"answer":"json","list":"pages"},
   listApiKeys: {"method":"GET","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.list","query":true,"answer":"json","list":"pages"},
   createApiKey: {"method":"POST","path":"/user/api-keys","prefix":"/v1","name":"user.apiKeys.create","body":true,"answer":"json","idempotent":true},
   getApiKey: {"method":"GET","path":"/user/api-keys/{id}","prefix":"/v1","name":"user.apiKeys.get","answer":"json"},

@@ -33,29 +33,39 @@ WHERE id = $3`,
  * Counts an answer and its tokens to the day's usage of a user's API key.
  * @see prisma/sql/chat/add-usage.sql
  */
-export const addUsage = none<{ user_id: string; api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number }>(
+export const addUsage = one<{ user_id: string; api_key_id: string; prompt_tokens: number; completion_tokens: number; cost_micros: number; project_id: string | null; model: string }, AddUsageRow>(
   'chat/add-usage',
-  `INSERT INTO ai_usage AS u
-  (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 1, $3, $4,
-  $5)
-ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET requests = u.requests + 1,
-  prompt_tokens = u.prompt_tokens + $3,
-  completion_tokens = u.completion_tokens + $4, cost_micros = u.cost_micros + $5`,
-  ['user_id', 'api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros'],
+  `WITH counted AS (
+  INSERT INTO ai_usage AS u
+    (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
+  VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 1, $3, $4,
+    $5)
+  ON CONFLICT (api_key_id, day, limits_of) DO UPDATE SET requests = u.requests + 1,
+    prompt_tokens = u.prompt_tokens + $3,
+    completion_tokens = u.completion_tokens + $4, cost_micros = u.cost_micros + $5
+  RETURNING day
 )
+SELECT count_usage($1, day, $2, coalesce($6, ''), $7, 0, 0, 0, 1, $3,
+  $4, $5) AS n
+FROM counted`,
+  ['user_id', 'api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'project_id', 'model'],
+)
+export interface AddUsageRow {
+  n: number | null
+}
 
 /**
  * Counts tokens to the usage of a user today, unless the user then has more than the limit, which is 0 for
  * none. The user must be locked. No row if they are not counted.
  * @see prisma/sql/chat/charge-tokens.sql
  */
-export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; tokens_per_day: number; heartbeat_timeout_seconds: number }, ChargeTokensRow>(
+export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; tokens_per_day: number; heartbeat_timeout_seconds: number; credential_id: string | null; project_id: string | null; model: string }, ChargeTokensRow>(
   'chat/charge-tokens',
-  `INSERT INTO ai_usage AS u
-  (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, 0
-WHERE $4::bigint = 0 OR coalesce((
+  `WITH charged AS (
+  INSERT INTO ai_usage AS u
+    (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
+  SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, 0
+  WHERE $4::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
@@ -63,26 +73,38 @@ WHERE $4::bigint = 0 OR coalesce((
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $5)
 ), 0) + $3::bigint <= $4::bigint
-ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
-  SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
-RETURNING day::text, limits_of`,
-  ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds'],
+  ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
+    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+  RETURNING day, limits_of
+)
+SELECT day::text, limits_of, count_usage($1, day, coalesce($6, ''), coalesce($7, ''), $8, 0, 0, 0, 0,
+  $3::bigint, 0, 0) AS counted FROM charged`,
+  ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds', 'credential_id', 'project_id', 'model'],
 )
 export interface ChargeTokensRow {
   day: string
   limits_of: string
+  counted: number | null
 }
 
 /**
  * Corrects the tokens that were counted to the usage of a day.
  * @see prisma/sql/chat/correct-tokens.sql
  */
-export const correctTokens = none<{ tokens: number; api_key_id: string; day: string; limits_of: string }>(
+export const correctTokens = optional<{ tokens: number; api_key_id: string; day: string; limits_of: string; user_id: string; credential_id: string | null; project_id: string | null; model: string }, CorrectTokensRow>(
   'chat/correct-tokens',
-  `UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint
-WHERE api_key_id = $2 AND day = $3::text::date AND limits_of = $4`,
-  ['tokens', 'api_key_id', 'day', 'limits_of'],
+  `WITH corrected AS (
+  UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint
+  WHERE api_key_id = $2 AND day = $3::text::date AND limits_of = $4
+  RETURNING day
 )
+SELECT count_usage($5, day, coalesce($6, ''), coalesce($7, ''), $8, 0, 0, 0, 0,
+  $1::bigint, 0, 0) AS counted FROM corrected`,
+  ['tokens', 'api_key_id', 'day', 'limits_of', 'user_id', 'credential_id', 'project_id', 'model'],
+)
+export interface CorrectTokensRow {
+  counted: number | null
+}
 
 /**
  * Deletes the messages after the given one from the session, which the caller has locked. Returns the first
@@ -299,11 +321,12 @@ export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'i
   heartbeat_at = NULL,
   key_digest = CASE WHEN $9 THEN key_digest END
 WHERE id = $10 AND status = 'in_progress'
-RETURNING session_id`,
+RETURNING session_id, usage_project_id`,
   ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'passages', 'keep_idempotency_key', 'id'],
 )
 export interface FinishMessageRow {
   session_id: string | null
+  usage_project_id: string | null
 }
 
 /**
@@ -311,17 +334,16 @@ export interface FinishMessageRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; usage_project_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
-  `INSERT INTO ai_messages (id, session_id, user_id, api_key_id, role, content, status, model, metadata,
-  workspace_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at, position)
-VALUES ($1, $2, $3, $4, $5, $6, $7::"MessageStatus", $8,
-  $9,
-  $10, $11, $12,
-  $13, $14, CASE WHEN $7 = 'in_progress' THEN now() END,
-  $15,
+  `INSERT INTO ai_messages (id, session_id, usage_project_id, user_id, api_key_id, role, content, status, model,
+  metadata, workspace_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at,
+  position)
+VALUES ($1, $2, $3, $4, $5, $6, $7,
+  $8::"MessageStatus", $9, $10, $11, $12, $13, $14,
+  $15, CASE WHEN $8 = 'in_progress' THEN now() END, $16,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'usage_project_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**

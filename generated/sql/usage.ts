@@ -1,6 +1,27 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
-import { many, none, one } from '../../infra/database/queries.ts'
+import { many, one } from '../../infra/database/queries.ts'
 import { page } from '../../infra/database/list.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
+
+/**
+ * Deletes a batch of the usage by credential, project and model that is older than 400 days.
+ * @see prisma/sql/usage/delete-old-counts.sql
+ */
+export const deleteOldCounts = one<{ limit: number }, DeleteOldCountsRow>(
+  'usage/delete-old-counts',
+  `WITH deleted AS (
+  DELETE FROM usage_counts WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM usage_counts WHERE day < now() - interval '400 days' LIMIT $1))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldCountsRow {
+  n: number
+}
 
 /**
  * Deletes a batch of the usage that is older than 400 days.
@@ -109,6 +130,70 @@ export interface ListRequestsRow {
 }
 
 /**
+ * What was used on some days, in groups: by a user, or by all in a project or in those of an organization.
+ * @see prisma/sql/usage/list-usage.sql
+ */
+export const listUsage = page<{ project_id: string | null; organization_id: string | null; user_id: string; group_by: readonly string[]; from: string; to: string; meters: readonly string[]; key_projects: readonly string[] | null }, {}, 'day', ListUsageRow>(
+  'usage/list-usage',
+  {
+    select: `SELECT g.id, g.day, g.project_id, g.model, g.credential_id, g.meter, g.quantity
+FROM (
+  SELECT
+    concat_ws('/', coalesce($1, $2, $3), coalesce(k.day::text, '-'),
+      coalesce(k.project_id, '-'), coalesce(k.credential_id, '-'), k.meter, coalesce(k.model, '-')) AS "id",
+    coalesce(k.day::text, '') AS day_or_none, k.*
+  FROM (
+    SELECT CASE WHEN 'day' = ANY($4::text[]) THEN c.day END AS day,
+      CASE WHEN 'project_id' = ANY($4::text[]) THEN nullif(c.project_id, '') END AS project_id,
+      CASE WHEN 'model' = ANY($4::text[]) THEN nullif(c.model, '') END AS model,
+      CASE WHEN 'credential_id' = ANY($4::text[]) THEN nullif(c.credential_id, '') END
+        AS credential_id,
+      m.meter, sum(m.quantity)::bigint AS "quantity"
+    FROM (
+      SELECT * FROM usage_counts
+      WHERE user_id = $3 AND $1::text IS NULL AND $2::text IS NULL
+        AND day BETWEEN $5::text::date AND $6::text::date
+      UNION ALL
+      SELECT * FROM usage_counts
+      WHERE project_id = $1 AND day BETWEEN $5::text::date AND $6::text::date
+        AND ($2 IS NULL OR project_id IN (SELECT id FROM projects WHERE organization_id = $2))
+      UNION ALL
+      SELECT * FROM usage_counts
+      WHERE project_id IN (SELECT id FROM projects WHERE organization_id = $2) AND $1 IS NULL
+        AND day BETWEEN $5::text::date AND $6::text::date
+    ) c
+    CROSS JOIN LATERAL (VALUES ('requests', c.requests), ('errors', c.errors),
+      ('downloaded_bytes', c.downloaded_bytes), ('answers', c.answers), ('prompt_tokens', c.prompt_tokens),
+      ('completion_tokens', c.completion_tokens), ('cost_micros', c.cost_micros)) AS m(meter, quantity)
+    WHERE m.meter = ANY($7::text[])
+      AND ($8::text[] IS NULL OR c.project_id = ANY($8))
+    GROUP BY 1, 2, 3, 4, 5
+    HAVING sum(m.quantity) <> 0
+  ) k
+) g
+WHERE true`,
+    names: ['project_id', 'organization_id', 'user_id', 'group_by', 'from', 'to', 'meters', 'key_projects'],
+    filters: {
+    },
+    sorts: {
+      day: `g.day_or_none`,
+    },
+    id: `g.id`,
+    totals: {
+    },
+  },
+)
+export interface ListUsageRow {
+  id: string
+  day: string | null
+  project_id: string | null
+  model: string | null
+  credential_id: string | null
+  meter: Schemas['UsageMeter']
+  quantity: number
+}
+
+/**
  * The usage of a user on each of the last days, including today.
  * @see prisma/sql/usage/read-usage.sql
  */
@@ -149,7 +234,7 @@ export interface ReadUsageRow {
  * (`:first_ids`). Deleted users are left out.
  * @see prisma/sql/usage/write-requests.sql
  */
-export const writeRequests = none<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[] }>(
+export const writeRequests = one<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[]; use_users: readonly string[]; use_days: readonly string[]; use_credentials: readonly string[]; use_projects: readonly string[]; use_requests: readonly number[]; use_errors: readonly number[]; use_downloads: readonly number[]; use_first_ids: readonly string[] }, WriteRequestsRow>(
   'usage/write-requests',
   `WITH living AS MATERIALIZED (
   SELECT id, (SELECT bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
@@ -164,19 +249,31 @@ export const writeRequests = none<{ day_users: readonly string[]; ids: readonly 
   JOIN living l ON l.id = r.user_id
   ON CONFLICT (id) DO NOTHING
   RETURNING id
+), days AS (
+  INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
+  SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
+  FROM unnest($1::text[], $14::text[], $15::bigint[], $16::bigint[],
+    $17::bigint[], $18::text[])
+    AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
+  JOIN living l ON l.id = d.user_id
+  JOIN written w ON w.id = d.first_id
+    ORDER BY 1, 2
+  ON CONFLICT (user_id, day) DO UPDATE SET
+    requests = u.requests + excluded.requests,
+    errors = u.errors + excluded.errors,
+    downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
+    storage_bytes = excluded.storage_bytes
+  RETURNING 1
 )
-INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
-SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
-FROM unnest($1::text[], $14::text[], $15::bigint[], $16::bigint[],
-  $17::bigint[], $18::text[])
-  AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
-JOIN living l ON l.id = d.user_id
-JOIN written w ON w.id = d.first_id
-ORDER BY 1, 2
-ON CONFLICT (user_id, day) DO UPDATE SET
-  requests = u.requests + excluded.requests,
-  errors = u.errors + excluded.errors,
-  downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
-  storage_bytes = excluded.storage_bytes`,
-  ['day_users', 'ids', 'users', 'keys', 'operations', 'methods', 'statuses', 'error_codes', 'durations', 'requests', 'request_ids', 'client_request_ids', 'times', 'days', 'day_requests', 'day_errors', 'day_downloads', 'first_ids'],
+SELECT coalesce(sum(count_usage(c.user_id, c.day::date, c.credential_id, c.project_id, '', c.requests,
+  c.errors, c.downloaded_bytes, 0, 0, 0, 0)), 0)::int AS n
+FROM unnest($19::text[], $20::text[], $21::text[], $22::text[],
+  $23::bigint[], $24::bigint[], $25::bigint[], $26::text[])
+  AS c(user_id, day, credential_id, project_id, requests, errors, downloaded_bytes, first_id)
+JOIN written w ON w.id = c.first_id
+WHERE (SELECT count(*) FROM days) > 0`,
+  ['day_users', 'ids', 'users', 'keys', 'operations', 'methods', 'statuses', 'error_codes', 'durations', 'requests', 'request_ids', 'client_request_ids', 'times', 'days', 'day_requests', 'day_errors', 'day_downloads', 'first_ids', 'use_users', 'use_days', 'use_credentials', 'use_projects', 'use_requests', 'use_errors', 'use_downloads', 'use_first_ids'],
 )
+export interface WriteRequestsRow {
+  n: number
+}

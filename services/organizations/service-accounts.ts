@@ -51,7 +51,8 @@ export async function requireAdminOf(
   }
   const states = allowedStates[operation.method] ?? ['active']
   const projectAccess = { ...operation.organizationAccess!, states }
-  const onProject = { operation: { ...operation, projectAccess }, principal, params: { id: projectId! } }
+  const params = { id: projectId! }
+  const onProject = { ...request, operation: { ...operation, projectAccess }, principal, params }
   const project = await openProject(db, onProject, options)
   if (project.organization_id !== null) return project.organization_id
   if (project.your_role !== 'owner' && !isForOperator(request))

@@ -60,13 +60,14 @@ export async function createCheckout(
 async function findPendingOrder(
   tx: Transaction,
   { gateways }: PaymentServices,
-  { operation, principal, body }: CheckoutRequest,
+  { body, ...request }: CheckoutRequest,
   orderId: string,
 ): Promise<OwnedOrder> {
   if (body.mode === 'subscription')
     throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
+  const { principal } = request
   const caller = maySell(principal) ? sellerOf(principal, (await findOrder(tx, orderId)).owner_id) : principal
-  await openOrder(tx, { operation, principal: caller, params: { id: orderId } }, { lockProject: true })
+  await openOrder(tx, { ...request, principal: caller, params: { id: orderId } }, { lockProject: true })
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
   gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
@@ -83,17 +84,17 @@ async function findPendingOrder(
 async function createOrder(
   tx: Transaction,
   services: PaymentServices,
-  { operation, principal, body }: CheckoutRequest,
+  { body, ...request }: CheckoutRequest,
 ): Promise<OwnedOrder> {
   const { mode = 'payment', items, project_id: projectId = null, user_id: buyer, metadata } = body
   if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  const ownerId = await openSale(tx, { operation, principal }, { projectId, buyer })
+  const ownerId = await openSale(tx, request, { projectId, buyer })
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
-  const createdBy = principal.userId
+  const createdBy = request.principal.userId
   const gateway = gateways.forTotal(priced.total)
   gateway.requireAmount(priced.total, priced.currency, 'items')
   if (!recurring) {

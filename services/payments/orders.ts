@@ -29,6 +29,7 @@ export interface OrderRequest {
   operation: OperationInfo
   params: { id: string }
   principal: Principal
+  noteProject?(id: string): void
 }
 
 /**

@@ -14,6 +14,7 @@ import { isOperator, type Principal } from '../users/authentication.ts'
 interface SalesRequest {
   operation: OperationInfo
   principal: Principal
+  noteProject?(id: string): void
   query: { project_id?: string; organization_id?: string; user_id?: string }
 }
 
@@ -28,7 +29,10 @@ export interface SalesFilter {
  * Authorizes a list of sales.
  * @throws 404 for a project or an organization that does not exist, 403 for another user, or without access.
  */
-export async function openSales(db: Db, { operation, principal, query }: SalesRequest): Promise<SalesFilter> {
+export async function openSales(
+  db: Db,
+  { operation, principal, noteProject, query }: SalesRequest,
+): Promise<SalesFilter> {
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
   const filter = { workspace_id: projectId, organization_id: organizationId, user_id: userId }
   if (maySell(principal)) {
@@ -52,7 +56,10 @@ export async function openSales(db: Db, { operation, principal, query }: SalesRe
     await requireReadRole(db, organizationId, principal, 'admin')
     if (projectId === undefined) return filter
   }
-  return { ...filter, workspace_id: await openWorkspace(db, { operation, principal }, projectId) }
+  return {
+    ...filter,
+    workspace_id: await openWorkspace(db, { operation, principal, noteProject }, projectId),
+  }
 }
 
 /** Whether the caller may sell to other users. */
@@ -63,6 +70,7 @@ export function maySell(principal: Principal): boolean {
 interface SaleRequest {
   operation: OperationInfo
   principal: Principal
+  noteProject?(id: string): void
 }
 
 /**
@@ -73,11 +81,11 @@ interface SaleRequest {
  */
 export async function openSale(
   tx: Transaction,
-  { operation, principal }: SaleRequest,
+  { operation, principal, noteProject }: SaleRequest,
   { projectId, buyer: buyerId = principal.userId }: { projectId: string | null; buyer?: string },
 ): Promise<string> {
   if (buyerId === principal.userId) {
-    await openWorkspace(tx, { operation, principal }, projectId, { lock: true })
+    await openWorkspace(tx, { operation, principal, noteProject }, projectId, { lock: true })
     return buyerId
   }
   requireSeller(principal, buyerId)

@@ -26,6 +26,8 @@ interface ProjectRequest {
   operation: OperationInfo
   params: { id: string }
   principal: Principal
+  /** Called with the project if the caller is a member: the request counts to its usage. */
+  noteProject?(id: string): void
 }
 
 /**
@@ -69,6 +71,7 @@ export async function openProjectInAnyState(
   if (!reachable) throw keyForOtherProjects(id)
   if (ranks[row.your_role ?? 'none'] < ranks[role] && !isForOperator(request))
     throw missingRole(role, row.your_role, id)
+  if (row.your_role !== null) request.noteProject?.(id)
   return row as Project
 }
 

@@ -23,6 +23,8 @@ export interface WorkspaceResource {
 interface ResourceRequest {
   operation: Pick<OperationInfo, 'id' | 'method' | 'projectAccess'>
   principal: Principal
+  /** Called with the project if the caller is a member: the request counts to its usage. */
+  noteProject?(id: string): void
 }
 
 /** The name and id of the resource in error messages. */
@@ -53,11 +55,13 @@ export function requirePermission<Found extends WorkspaceResource>(
   const { operation, principal } = request
   if (found === undefined) throw notFound(resource.name, resource.id)
   if (isForOperator(request)) {
-    if (found.project_id === null) return requireKeyForAllProjects(principal)
-    return requireKeyAccess(principal, found.project_id)
+    if (found.project_id === null) requireKeyForAllProjects(principal)
+    else requireKeyAccess(principal, found.project_id)
+  } else {
+    if (found.project_status === 'deleted') throw notFound(resource.name, resource.id)
+    requireRole(found, principal, requiredAccess(operation).role, resource)
   }
-  if (found.project_status === 'deleted') throw notFound(resource.name, resource.id)
-  requireRole(found, principal, requiredAccess(operation).role, resource)
+  if (found.your_role !== null && found.project_id !== null) request.noteProject?.(found.project_id)
 }
 
 /** Throws 409 INVALID_STATE when the project's status does not allow the operation. */

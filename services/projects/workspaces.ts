@@ -7,6 +7,12 @@ import { openProject, requiredAccess } from './access.ts'
 import type { Role } from './projects.ts'
 import { requireUnrestrictedKey } from './resource-access.ts'
 
+interface WorkspaceRequest {
+  operation: OperationInfo
+  principal: Principal
+  noteProject?(id: string): void
+}
+
 /**
  * Authorizes the operation in the workspace. Throws what `openProject` throws, and 403 without a project for
  * an API key that is restricted to projects. `lock` locks the project until the transaction ends.
@@ -14,7 +20,7 @@ import { requireUnrestrictedKey } from './resource-access.ts'
  */
 export async function openWorkspace(
   db: Db,
-  { operation, principal }: { operation: OperationInfo; principal: Principal },
+  { operation, principal, noteProject }: WorkspaceRequest,
   projectId: string | null | undefined,
   options: { lock?: boolean } = {},
 ): Promise<string> {
@@ -22,7 +28,7 @@ export async function openWorkspace(
     requireUnrestrictedKey(principal)
     return principal.userId
   }
-  return (await openProject(db, { operation, principal, params: { id: projectId } }, options)).id
+  return (await openProject(db, { operation, principal, noteProject, params: { id: projectId } }, options)).id
 }
 
 /**
@@ -39,9 +45,7 @@ interface ReadableWorkspaces {
   key_projects: string[] | null
 }
 
-interface WorkspacesRequest {
-  operation: OperationInfo
-  principal: Principal
+interface WorkspacesRequest extends WorkspaceRequest {
   query: { project_id?: string; organization_id?: string }
 }
 
@@ -51,11 +55,12 @@ interface WorkspacesRequest {
  */
 export async function openWorkspaces(
   db: Db,
-  { operation, principal, query }: WorkspacesRequest,
+  { query, ...request }: WorkspacesRequest,
 ): Promise<WorkspaceFilter> {
   const { project_id: projectId, organization_id: organizationId } = query
   if (projectId !== '*' && (projectId !== undefined || organizationId === undefined))
-    return { workspace_id: await openWorkspace(db, { operation, principal }, projectId) }
+    return { workspace_id: await openWorkspace(db, request, projectId) }
+  const { operation, principal } = request
   const { userId, projectIds, serviceAccountId } = principal
   return {
     reader: userId,

@@ -20,6 +20,7 @@ interface FileRequest {
   operation: OperationInfo
   params: { id: string }
   principal: Principal | null
+  noteProject?(id: string): void
 }
 
 /**
@@ -41,8 +42,10 @@ export async function openFile(
  */
 export async function openDownload(db: Db, request: FileRequest): Promise<FileRow | null> {
   const row = await loadFile(db, request)
-  if (row.visibility === 'public' && (row.project_id !== null || row.owner_status === 'active'))
+  if (row.visibility === 'public' && (row.project_id !== null || row.owner_status === 'active')) {
+    if (row.project_id !== null && row.your_role !== null) request.noteProject?.(row.project_id)
     return toFileRow(row)
+  }
   return request.principal === null ? null : authorize(row, { ...request, principal: request.principal })
 }
 

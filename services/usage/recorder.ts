@@ -10,6 +10,8 @@ import { newId } from '../../infra/ids.ts'
 export interface EndedRequest {
   userId: string
   keyId: string
+  /** The project that it is about; null outside projects. */
+  projectId: string | null
   operation: string
   method: string
   status: number
@@ -24,6 +26,9 @@ export interface EndedRequest {
 const ownRows = 10
 /** Rows of a user in a batch. Further requests have none, and only count in the user's day. */
 const maxRowsOfUser = 50
+
+/** Credentials and projects of a user in a batch. The requests of further ones count without them. */
+const maxUsesOfUser = 1_000
 
 const dayMs = 86_400_000
 
@@ -45,12 +50,24 @@ interface UserDay {
   rows: number
   /** The rows that requests can share, by what these have in common. */
   shared: Map<string, Row>
+  /** The requests by credential and project. */
+  uses: Map<string, Use>
+}
+
+/** The requests of a user in a batch on one day, by one credential and in one project. */
+interface Use {
+  credentialId: string
+  projectId: string
+  requests: number
+  errors: number
+  downloadedBytes: number
 }
 
 class Batch {
   readonly #rows: Row[] = []
   readonly #days = new Map<string, UserDay>()
   readonly #maxRows: number
+  #uses = 0
 
   constructor(maxRows: number) {
     this.#maxRows = maxRows
@@ -77,15 +94,31 @@ class Batch {
       day = this.#addDay(key, request.userId, at)
     }
     this.#addRow(day, request, at)
-    day.requests++
-    if (request.status >= 400) day.errors++
-    day.downloadedBytes += request.downloadedBytes
+    for (const sum of [day, this.#useOf(day, request)]) {
+      sum.requests++
+      if (request.status >= 400) sum.errors++
+      sum.downloadedBytes += request.downloadedBytes
+    }
     return true
+  }
+
+  #useOf(day: UserDay, { keyId, projectId }: EndedRequest): Use {
+    const isFull = day.uses.size >= maxUsesOfUser || this.#uses >= this.#maxRows
+    const own = `${keyId} ${projectId ?? ''}`
+    const key = isFull && !day.uses.has(own) ? '' : own
+    let use = day.uses.get(key)
+    if (use === undefined) {
+      const [credential = '', project = ''] = key.split(' ')
+      use = { credentialId: credential, projectId: project, requests: 0, errors: 0, downloadedBytes: 0 }
+      day.uses.set(key, use)
+      this.#uses++
+    }
+    return use
   }
 
   #addDay(key: string, userId: string, at: number): UserDay {
     const none = { firstId: '', requests: 0, errors: 0, downloadedBytes: 0, rows: 0 }
-    const day = { ...none, userId, at, shared: new Map() }
+    const day = { ...none, userId, at, shared: new Map(), uses: new Map() }
     this.#days.set(key, day)
     return day
   }
@@ -109,6 +142,7 @@ class Batch {
   async write(db: Db): Promise<void> {
     const rows = this.#rows
     const days = [...this.#days.values()]
+    const uses = days.flatMap((day) => [...day.uses.values()].map((use) => ({ ...use, day })))
     await sql.writeRequests(db, {
       ids: rows.map(({ id }) => id),
       users: rows.map(({ userId }) => userId),
@@ -123,14 +157,24 @@ class Batch {
       client_request_ids: rows.map(({ clientRequestId }) => clientRequestId),
       times: rows.map(({ at }) => new Date(at).toISOString()),
       day_users: days.map(({ userId }) => userId),
-      days: days.map(({ at }) => new Date(at).toISOString().slice(0, 10)),
+      days: days.map(dateOf),
       day_requests: days.map(({ requests }) => requests),
       day_errors: days.map(({ errors }) => errors),
       day_downloads: days.map(({ downloadedBytes }) => downloadedBytes),
       first_ids: days.map(({ firstId }) => firstId),
+      use_users: uses.map(({ day }) => day.userId),
+      use_days: uses.map(({ day }) => dateOf(day)),
+      use_credentials: uses.map(({ credentialId }) => credentialId),
+      use_projects: uses.map(({ projectId }) => projectId),
+      use_requests: uses.map(({ requests }) => requests),
+      use_errors: uses.map(({ errors }) => errors),
+      use_downloads: uses.map(({ downloadedBytes }) => downloadedBytes),
+      use_first_ids: uses.map(({ day }) => day.firstId),
     })
   }
 }
+
+const dateOf = ({ at }: { at: number }): string => new Date(at).toISOString().slice(0, 10)
 
 export interface RecorderOptions {
   /** Milliseconds between two writes. */

@@ -331,10 +331,11 @@ function principalOfSession(row: authSql.FindSessionRow): Principal {
 export function withFormerName(
   credentialId: string | undefined,
   former: Record<string, string | undefined>,
+  invalid = invalidField,
 ): string | undefined {
   const [[name, id]] = Object.entries(former)
   if (credentialId !== undefined && id !== undefined && credentialId !== id)
-    throw invalidField(name, 'one_of', `Send either credential_id or ${name}.`)
+    throw invalid(name, 'one_of', `Send either credential_id or ${name}.`)
   return credentialId ?? id
 }
 

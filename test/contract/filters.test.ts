@@ -22,6 +22,7 @@ import {
 import {
   createApiKey,
   createApiRequest,
+  createUsage,
   createAuditEntry,
   createDelivery,
   createDocument,
@@ -344,6 +345,31 @@ t.test('refunds, links, keys and endpoints are filtered by their state', async (
   await prisma.webhookEndpoint.update({ where: { id: off }, data: { enabled: false } })
   await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'true' }, [on])
   await assertFinds(t, { id: 'listWebhookEndpoints', server, caller }, { enabled: 'false' }, [off])
+})
+
+t.test('usage is filtered by day, meter and project', async (t) => {
+  const caller = await server.person()
+  const project = await createProject({ server, caller, role: 'owner' })
+  const request: OperationRequest = { id: 'listUsage', server, caller }
+  const at = (day: string) => new Date(day)
+  await createUsage(server, caller.id, { day: at('2026-03-01'), answers: 2 })
+  await createUsage(server, caller.id, { day: at('2026-03-02'), projectId: project })
+  await createUsage(server, (await server.person()).id, { day: at('2026-03-03'), projectId: project })
+  const days = { from: '2026-03-01', to: '2026-03-31' }
+  const idOf = (day: string, meter = 'requests', of = caller.id) => `${of}/${day}/-/-/${meter}/-`
+  const answers = idOf('2026-03-01', 'answers')
+  const [first, second] = [idOf('2026-03-01'), idOf('2026-03-02')]
+  await assertFinds(t, request, days, [answers, first, second])
+  await assertFinds(t, request, { ...days, from: '2026-03-02' }, [second])
+  await assertFinds(t, request, { ...days, to: '2026-03-01' }, [answers, first])
+  await assertFinds(t, request, { ...days, meter: 'answers' }, [answers])
+  const ofAll = ['2026-03-02', '2026-03-03'].map((day) => idOf(day, 'requests', project))
+  await assertFinds(t, request, { ...days, project_id: project }, ofAll)
+  const organization = await createOrganization({ server, caller, role: 'owner' })
+  await prisma.project.update({ where: { id: project }, data: { organizationId: organization } })
+  const ofProjects = ['2026-03-02', '2026-03-03'].map((day) => idOf(day, 'requests', organization))
+  await assertFinds(t, request, { ...days, organization_id: organization }, ofProjects)
+  await assertFinds(t, request, { ...days, group_by: 'model', meter: 'answers' }, [idOf('-', 'answers')])
 })
 
 t.test('requests are filtered by operation, status, class of status, error code and key', async (t) => {

@@ -3,6 +3,7 @@
 // `npm run faults` sends all to all lists.
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
+import { newId } from '../../infra/ids.ts'
 import {
   operationIds,
   pathOf,
@@ -34,6 +35,7 @@ import {
   createInvitation,
   createApiKey,
   createApiRequest,
+  createUsage,
   createCustomRole,
   createAuditEntry,
   createKnowledgeBase,
@@ -113,6 +115,19 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const { caller } = await requestFor(server, 'listApiKeys')
     const ids = await createMany(() => createApiRequest(server, caller.id))
     return { request: { id: 'listRequests', server, caller }, ids }
+  },
+  async listUsage() {
+    const { caller } = await requestFor(server, 'listApiKeys')
+    const keys = await createMany(async () => {
+      const credentialId = newId('key')
+      await createUsage(server, caller.id, { credentialId })
+      return credentialId
+    })
+    const query = { group_by: 'credential_id', meter: 'requests' }
+    return {
+      request: { id: 'listUsage', server, caller, query },
+      ids: keys.map((id) => `${caller.id}/-/-/${id}/requests/-`),
+    }
   },
   async listUsers() {
     const at = new Date()

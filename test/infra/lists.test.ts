@@ -36,7 +36,7 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
 
 /**
  * Lists of which an owner has few items, so that the sort key needs no index: all items of the owner are read
- * and sorted.
+ * and sorted. The groups of a usage report are computed.
  */
 const sorted = [
   'custom_roles/list name',
@@ -60,6 +60,7 @@ const sorted = [
   'storage/list-all-links updated_at',
   'storage/list-links expires_at',
   'storage/list-links updated_at',
+  'usage/list-usage day',
   'users/list-api-keys name',
   'users/list-api-keys updated_at',
   'webhooks/list-endpoints updated_at',

@@ -24,6 +24,7 @@ function requestOf(userId: string, fields: Partial<EndedRequest> = {}): EndedReq
   return {
     userId,
     keyId: newId('key'),
+    projectId: null,
     operation: 'listProjects',
     method: 'GET',
     status: 200,

@@ -36,6 +36,7 @@ const none = {
 const requestOf = (userId: string): EndedRequest => ({
   userId,
   keyId: newId('key'),
+  projectId: null,
   operation: 'listProjects',
   method: 'GET',
   status: 200,

@@ -1,10 +1,13 @@
 -- Counts tokens to the usage of a user today, unless the user then has more than the limit, which is 0 for
 -- none. The user must be locked. No row if they are not counted.
 -- @optional
-INSERT INTO ai_usage AS u
-  (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-SELECT :user_id, :api_key_id, {today}, limits_of(:user_id), 0, :tokens, 0, 0
-WHERE :tokens_per_day::bigint = 0 OR {tokens-used} + :tokens::bigint <= :tokens_per_day::bigint
-ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
-  SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
-RETURNING day::text, limits_of
+WITH charged AS (
+  INSERT INTO ai_usage AS u
+    (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
+  SELECT :user_id, :api_key_id, {today}, limits_of(:user_id), 0, :tokens, 0, 0
+  WHERE :tokens_per_day::bigint = 0 OR {tokens-used} + :tokens::bigint <= :tokens_per_day::bigint
+  ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
+    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+  RETURNING day, limits_of
+)
+SELECT day::text, limits_of, {count-prompt-tokens} AS counted FROM charged

@@ -1,7 +1,7 @@
 -- Writes a batch of requests, and adds it to the days of their users. Of a batch that was written before,
 -- nothing is written again: a user's day counts only with the user's first request of the batch
 -- (`:first_ids`). Deleted users are left out.
--- @none
+-- @one
 WITH living AS MATERIALIZED (
   SELECT id, (SELECT bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
   FROM users WHERE id = ANY(:day_users) AND status <> 'deleted'
@@ -15,18 +15,28 @@ WITH living AS MATERIALIZED (
   JOIN living l ON l.id = r.user_id
   ON CONFLICT (id) DO NOTHING
   RETURNING id
+), days AS (
+  INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
+  SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
+  FROM unnest(:day_users::text[], :days::text[], :day_requests::bigint[], :day_errors::bigint[],
+    :day_downloads::bigint[], :first_ids::text[])
+    AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
+  JOIN living l ON l.id = d.user_id
+  JOIN written w ON w.id = d.first_id
+  -- Processes that write at the same time lock the rows in the same order.
+  ORDER BY 1, 2
+  ON CONFLICT (user_id, day) DO UPDATE SET
+    requests = u.requests + excluded.requests,
+    errors = u.errors + excluded.errors,
+    downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
+    storage_bytes = excluded.storage_bytes
+  RETURNING 1
 )
-INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
-SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
-FROM unnest(:day_users::text[], :days::text[], :day_requests::bigint[], :day_errors::bigint[],
-  :day_downloads::bigint[], :first_ids::text[])
-  AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
-JOIN living l ON l.id = d.user_id
-JOIN written w ON w.id = d.first_id
--- Processes that write at the same time lock the rows in the same order.
-ORDER BY 1, 2
-ON CONFLICT (user_id, day) DO UPDATE SET
-  requests = u.requests + excluded.requests,
-  errors = u.errors + excluded.errors,
-  downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
-  storage_bytes = excluded.storage_bytes
+SELECT coalesce(sum(count_usage(c.user_id, c.day::date, c.credential_id, c.project_id, '', c.requests,
+  c.errors, c.downloaded_bytes, 0, 0, 0, 0)), 0)::int AS n
+FROM unnest(:use_users::text[], :use_days::text[], :use_credentials::text[], :use_projects::text[],
+  :use_requests::bigint[], :use_errors::bigint[], :use_downloads::bigint[], :use_first_ids::text[])
+  AS c(user_id, day, credential_id, project_id, requests, errors, downloaded_bytes, first_id)
+JOIN written w ON w.id = c.first_id
+-- The days of the users are locked before: two processes never wait for each other's rows here.
+WHERE (SELECT count(*) FROM days) > 0

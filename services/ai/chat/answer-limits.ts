@@ -20,6 +20,7 @@ export interface AnswerRequest {
   clientRequestId?: string
   operation: OperationInfo
   principal: Principal
+  noteProject?(id: string): void
   idempotency: IdempotencyFingerprint | null
 }
 

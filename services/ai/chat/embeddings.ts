@@ -3,7 +3,7 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError } from '../../../infra/errors.ts'
-import type { Embed } from '../providers/embedding.ts'
+import type { EmbeddingModel } from '../providers/embedding.ts'
 import { countTokens } from './token-estimate.ts'
 import { TokensUsedUp } from './usage.ts'
 
@@ -11,15 +11,19 @@ export interface EmbeddingAccount {
   userId: string
   /** Null for work without an API key. */
   credentialId: string | null
+  /** The project of what is searched or indexed; null outside projects. */
+  projectId: string | null
   /** The limit of the user; 0 for none. */
   tokensPerDay: number
 }
 
-interface Charge {
-  userId: string
-  credentialId: string
-  tokens: number
-  tokensPerDay: number
+/** What tokens are counted to. */
+interface Charged {
+  user_id: string
+  api_key_id: string
+  credential_id: string | null
+  project_id: string | null
+  model: string
 }
 
 /**
@@ -29,29 +33,33 @@ interface Charge {
  */
 export async function embedWithinLimit(
   db: Db,
-  embed: Embed,
-  { userId, credentialId, tokensPerDay }: EmbeddingAccount,
+  embed: EmbeddingModel,
+  { userId, credentialId, projectId, tokensPerDay }: EmbeddingAccount,
   texts: string[],
   signal?: AbortSignal,
 ): Promise<number[][]> {
   if (texts.length === 0) return []
-  const charge = { userId, credentialId: credentialId ?? userId, tokens: estimateTokens(texts), tokensPerDay }
-  const charged = await chargeTokens(db, charge)
+  const account = {
+    user_id: userId,
+    api_key_id: credentialId ?? userId,
+    credential_id: credentialId,
+    project_id: projectId,
+    model: embed.model,
+  }
+  const estimated = estimateTokens(texts)
+  const charged = await chargeTokens(db, account, estimated, tokensPerDay)
   if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
-    if (tokens === charge.tokens) return
-    await sql.correctTokens(db, {
-      api_key_id: charge.credentialId,
-      ...charged,
-      tokens: tokens - charge.tokens,
-    })
+    if (tokens === estimated) return
+    const { day, limits_of } = charged
+    await sql.correctTokens(db, { ...account, day, limits_of, tokens: tokens - estimated })
   }
   try {
     const vectors = await embed(texts, signal, (tokens) => {
       reported = (reported ?? 0) + tokens
     })
-    await settle(reported ?? charge.tokens)
+    await settle(reported ?? estimated)
     return vectors
   } catch (error) {
     // A provider that failed counts only the batches before. One whose caller has left may count all.
@@ -75,18 +83,19 @@ async function tokensUsed(db: Db, userId: string): Promise<number> {
 /** @returns where the tokens were counted; null if they exceed the limit. */
 async function chargeTokens(
   db: Db,
-  { userId, credentialId, tokens, tokensPerDay }: Charge,
+  charged: Charged,
+  tokens: number,
+  tokensPerDay: number,
 ): Promise<sql.ChargeTokensRow | null> {
   const row = {
-    user_id: userId,
-    api_key_id: credentialId,
+    ...charged,
     tokens,
     tokens_per_day: tokensPerDay,
     heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
   }
   if (tokensPerDay === 0) return (await sql.chargeTokens(db, row))!
   return await db.transaction(async (tx) => {
-    await sql.lockUser(tx, { user_id: userId })
+    await sql.lockUser(tx, { user_id: charged.user_id })
     return (await sql.chargeTokens(tx, row)) ?? null
   })
 }

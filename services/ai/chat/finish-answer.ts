@@ -71,7 +71,12 @@ export async function finishMessage(
     principal.credentialId !== null &&
     addUsage(
       tx.later,
-      { userId: principal.userId, credentialId: principal.credentialId },
+      {
+        userId: principal.userId,
+        credentialId: principal.credentialId,
+        projectId: row.usage_project_id,
+        model,
+      },
       {
         promptTokens,
         completionTokens,

@@ -43,12 +43,13 @@ export async function generateAnswer(answer: LiveAnswer, services: GenerateServi
 }
 
 async function searchKnowledge(
-  { conversation, knowledgeBaseIds, filters, principal }: GenerationTask,
+  task: GenerationTask,
   signal: AbortSignal,
   services: GenerateServices,
 ): Promise<SearchResult> {
+  const { conversation, knowledgeBaseIds, filters, principal } = task
   const query = truncateText(conversation.query ?? conversation.question, maxQueryLength)
-  const embedding = await embedQuery(query, principal, signal, services)
+  const embedding = await embedQuery(query, task, signal, services)
   const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
   return await services.searches.search(principal, search, signal)
 }
@@ -56,14 +57,14 @@ async function searchKnowledge(
 /** Null if there is no embedding model or it fails: the search then uses words only. */
 async function embedQuery(
   query: string,
-  { userId, credentialId }: GenerationTask['principal'],
+  { principal: { userId, credentialId }, projectId }: GenerationTask,
   signal: AbortSignal,
   { database, providers, onError }: GenerateServices,
 ): Promise<number[] | null> {
   if (providers.embed === null) return null
   try {
     // Counted without a limit: the answer was within it when it started.
-    const account = { userId, credentialId, tokensPerDay: 0 }
+    const account = { userId, credentialId, projectId, tokensPerDay: 0 }
     return (await embedWithinLimit(database, providers.embed, account, [query], signal))[0]
   } catch (error) {
     signal.throwIfAborted()

@@ -30,6 +30,7 @@ export async function insertQuestion(
   await sql.insertMessage(tx, {
     id,
     session_id: session.id,
+    usage_project_id: session.project_id,
     user_id: userId,
     api_key_id: credentialId,
     role: 'user',
@@ -84,9 +85,11 @@ export async function insertAnswer(
     await setTitle(tx, services, session, titleFrom(conversation.question))
   const workspaceIds = await sourceWorkspaces(tx, knowledgeBaseIds, history)
   const id = newId('msg')
+  const projectId = body.project_id ?? session?.project_id ?? null
   const inserted = sql.insertMessage(tx.later, {
     id,
     session_id: session?.id ?? null,
+    usage_project_id: projectId,
     user_id: principal.userId,
     api_key_id: principal.credentialId,
     role: 'assistant',
@@ -111,6 +114,7 @@ export async function insertAnswer(
     task: {
       message,
       principal,
+      projectId,
       requestId,
       clientRequestId,
       model,

@@ -14,6 +14,8 @@ import { endOf, type AnswerContent, type Part } from './stream-events.ts'
 export interface GenerationTask {
   message: OwnedMessage
   principal: Principal
+  /** The project to whose usage the answer counts; null outside projects. */
+  projectId: string | null
   requestId: string
   clientRequestId?: string
   model: string

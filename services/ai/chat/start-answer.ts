@@ -156,7 +156,7 @@ async function requireSearchable(
   if (projectId !== undefined) {
     // A new session belongs to the project. Otherwise the project is only read.
     const readOnly = { ...operation, projectAccess: { role: 'viewer' } }
-    await openWorkspace(tx, { principal, operation: createsSession ? operation : readOnly }, projectId, {
+    await openWorkspace(tx, { ...request, operation: createsSession ? operation : readOnly }, projectId, {
       lock: createsSession,
     })
     if (session !== null && session.project_id !== null && session.project_id !== projectId)

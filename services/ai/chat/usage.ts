@@ -1,5 +1,6 @@
-// Token usage per user, API key and day (UTC). Each answer, complete or not, is counted in the transaction
-// that finishes it. Embeddings are counted before they are computed, see embeddings.ts.
+// Token usage per user, API key and day (UTC), and by project and model. Each answer, complete or not, is
+// counted in the transaction that finishes it. Embeddings are counted before they are computed, see
+// embeddings.ts.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { Db, SqlClient } from '../../../infra/database/database.ts'
 import { ApiError, type ReachedLimit } from '../../../infra/errors.ts'
@@ -46,14 +47,24 @@ export function costOf(
   return price === null ? 0 : Math.round(promptTokens * price.input + completionTokens * price.output)
 }
 
+/** What an answer counts to. */
+interface UsageOf {
+  userId: string
+  credentialId: string
+  projectId: string | null
+  model: string
+}
+
 export async function addUsage(
   tx: SqlClient,
-  { userId, credentialId }: { userId: string; credentialId: string },
+  { userId, credentialId, projectId, model }: UsageOf,
   { promptTokens, completionTokens, costMicros }: Usage,
 ): Promise<void> {
   await sql.addUsage(tx, {
     user_id: userId,
     api_key_id: credentialId,
+    project_id: projectId,
+    model,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
     cost_micros: costMicros,

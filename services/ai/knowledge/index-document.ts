@@ -22,7 +22,7 @@ import {
   type ParseResult,
   type ParsingErrorCode,
 } from '../parsing/parse.ts'
-import type { Embed } from '../providers/embedding.ts'
+import type { EmbeddingModel } from '../providers/embedding.ts'
 
 export type DocumentParser = typeof parseDocument
 
@@ -32,7 +32,7 @@ export interface IndexingOptions {
   events: Emitter
   storage: Storage
   /** Computes the vectors of chunks; null without an embedding model. */
-  embed: Embed | null
+  embed: EmbeddingModel | null
   /** How many tokens of embeddings a user may use per day; 0 for no limit. */
   tokensPerDay: number
   parse: DocumentParser
@@ -152,10 +152,13 @@ class IndexingRun {
   }
 
   /** Null without an embedding model. The tokens count to the owner of the knowledge base. */
-  async #embed({ owner_id: userId }: sql.ClaimDocumentRow, texts: string[]): Promise<number[][] | null> {
+  async #embed(
+    { owner_id: userId, project_id: projectId }: sql.ClaimDocumentRow,
+    texts: string[],
+  ): Promise<number[][] | null> {
     const { database, embed, tokensPerDay } = this.#options
     if (embed === null || texts.length === 0) return null
-    const account = { userId, credentialId: null, tokensPerDay }
+    const account = { userId, credentialId: null, projectId, tokensPerDay }
     const tokens = estimateTokens(texts)
     if (tokensPerDay > 0 && tokens > tokensPerDay)
       throw new ParsingError(

@@ -24,11 +24,14 @@ const batchSize = 32
  * @param onTokens called with the tokens that the provider reports for a batch.
  * @returns one vector for each text, in order. @throws ApiError, or the reason of `signal`.
  */
-export type Embed = (
-  texts: string[],
-  signal?: AbortSignal,
-  onTokens?: (tokens: number) => void,
-) => Promise<number[][]>
+export interface Embed {
+  (texts: string[], signal?: AbortSignal, onTokens?: (tokens: number) => void): Promise<number[][]>
+}
+
+/** The model of a provider that computes embeddings. */
+export interface EmbeddingModel extends Embed {
+  readonly model: string
+}
 
 export function createEmbed({
   client,

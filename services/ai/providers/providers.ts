@@ -5,7 +5,7 @@ import { invalidField, unavailable } from '../../../infra/errors.ts'
 import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
-import type { Embed } from './embedding.ts'
+import type { Embed, EmbeddingModel } from './embedding.ts'
 import { builtinModel, builtinProvider, type ModelSettings } from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
@@ -31,7 +31,7 @@ export interface Providers {
    */
   complete(request: CompletionRequest, onText: (text: string) => void): Promise<CompletionEnd>
   /** One vector of the configured length for each text, in order; null if no provider has embeddings. */
-  embed: Embed | null
+  embed: EmbeddingModel | null
   /** Aborts the requests in progress. */
   close(): Promise<void>
 }
@@ -50,6 +50,11 @@ export function createProviders(
   const models: Model[] = []
   const languageModels = new Map<string, ModelSettings>()
   const connections = new Lazy(async () => (await import('./connections.ts')).connect(config, onError))
+  const embeddings = config.aiProviders.find((provider) => provider.embeddings !== null)?.embeddings ?? null
+  const embed: Embed = async (...request) => {
+    const connected = await openConnections()
+    return await connected.embed!(...request)
+  }
   let closed = false
 
   for (const { name, models: offered } of config.aiProviders) {
@@ -86,12 +91,7 @@ export function createProviders(
       const { complete } = await openConnections()
       return await complete(request, onText)
     },
-    embed: config.aiProviders.every(({ embeddings }) => embeddings === null)
-      ? null
-      : async (...request) => {
-          const { embed } = await openConnections()
-          return await embed!(...request)
-        },
+    embed: embeddings === null ? null : Object.assign(embed, { model: embeddings.model }),
     async close() {
       closed = true
       await (await connections.peek())?.close()

@@ -154,6 +154,23 @@ export async function createApiRequest(
   return id
 }
 
+/** What a user used on a day: by default one request today. */
+export async function createUsage(
+  server: TestServer,
+  userId: string,
+  {
+    day = new Date(),
+    credentialId = newId('key'),
+    ...fields
+  }: Partial<Prisma.UsageCountUncheckedCreateInput> = {},
+): Promise<void> {
+  const noTokens = { answers: 0, promptTokens: 0, completionTokens: 0, costMicros: 0 }
+  const none = { errors: 0, downloadedBytes: 0, ...noTokens }
+  await server.services.database.prisma.usageCount.create({
+    data: { userId, day, credentialId, projectId: '', model: '', requests: 1, ...none, ...fields },
+  })
+}
+
 let auditSequence = 1_000_000_000
 
 /** An entry of the audit log outside of its chain. */

@@ -22,6 +22,7 @@ import {
   createInvitation,
   createApiKey,
   createApiRequest,
+  createUsage,
   createAuditEntry,
   createFileLink,
   createMember,
@@ -350,6 +351,13 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 404: () => ({ query: { organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
   },
   getUsage: noInput,
+  listUsage: {
+    build: async (context) => {
+      await createUsage(context.server, context.caller.id)
+      return { query: { group_by: 'day' } }
+    },
+    byStatus: { 404: () => ({ query: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }) },
+  },
   listApiKeys: noInput,
   createApiKey: {
     build: async (context) => ({
