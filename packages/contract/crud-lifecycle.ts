@@ -20,6 +20,8 @@ import { mayAnswer, maySucceed, type Run } from './run-context.ts'
 import { changedNames, matchesSent } from './equality.ts'
 import type { Answer } from './sender.ts'
 import type { Part } from './part.ts'
+import { checkPromises } from './promises.ts'
+import { checkSubResource, subResourcesOf } from './sub-resources.ts'
 import { checkUpdates } from './updates.ts'
 import { itemPath, type KnownResource } from './resource-pool.ts'
 
@@ -40,6 +42,10 @@ export const crud: Part = {
           operation,
           run: async () => await checkSingleton(run, operation),
         })),
+      ...subResourcesOf(run).map((each) => ({
+        operation: each.write,
+        run: async () => await checkSubResource(run, each),
+      })),
     ]
   },
 }
@@ -129,6 +135,7 @@ async function checkCreation(run: Run, { kind }: Resource): Promise<Made | null>
         JSON.stringify(answer.body[name]),
       )
   }
+  await checkPromises(run, made.operation, answer)
   if (repeatable && answer.status === 201) await checkIdempotency(run, made.operation, answer)
   return { known, ...made }
 }

@@ -34,6 +34,7 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --path TEXT        only operations whose path starts with this text
   --tag TAG          only operations with this tag; may be repeated
   --read-only        sends only GET and OPTIONS requests
+  --may-fail ID      this operation need not succeed in a run; may be repeated
   --time S           starts no new check after this many seconds; default 1800
   --junit FILE       writes a JUnit report
   --html FILE        writes an HTML report with every operation and status
@@ -62,6 +63,7 @@ function parseOptions(args: string[]) {
       path: { type: 'string' },
       tag: { type: 'string', multiple: true },
       'read-only': { type: 'boolean', default: false },
+      'may-fail': { type: 'string', multiple: true },
       time: { type: 'string', default: '1800' },
       junit: { type: 'string' },
       html: { type: 'string' },
@@ -133,7 +135,9 @@ export async function runCommand(
     print(usage)
     return 0
   }
-  const profile = await loadProfile(options.profile, { openapi })
+  const loaded = await loadProfile(options.profile, { openapi })
+  const neverSucceeds = new Set([...loaded.neverSucceeds, ...(options['may-fail'] ?? [])])
+  const profile = { ...loaded, neverSucceeds }
   const key = options.key ?? process.env.CONTRACT_KEY ?? null
   if (options.url === undefined || (key === null && profile.accounts !== null))
     throw new UsageError('--url and --key are required. See --help.')
@@ -146,6 +150,8 @@ export async function runCommand(
   if (key === null && operations.some(({ scopes }) => scopes !== null))
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
+  for (const id of options['may-fail'] ?? [])
+    if (!operations.some((each) => each.id === id)) throw new UsageError(`Unknown operation: ${id}.`)
   const runs = numberOf('runs', options.runs, 1)
   const time = numberOf('time', options.time, 1) * 1000
   const selected = operationFilter(options, operations, serverPath(document.servers))

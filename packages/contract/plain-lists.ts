@@ -83,7 +83,25 @@ export async function readPlainList(
       { check: 'page-duplicate', expected: 'each item once over all pages', actual: `${twice} twice` },
       last,
     )
+  checkTotal(run, part, operation, { items, whole, last })
   return { items, ids, total: items.length, whole, last }
+}
+
+/** A `total` beside the list is the number of items on all pages. */
+function checkTotal(
+  run: Run,
+  part: string,
+  operation: Operation,
+  { items, whole, last }: Pick<PagesRead, 'items' | 'whole' | 'last'>,
+): void {
+  for (const [name, total] of Object.entries<Json>(whole && !Array.isArray(last.body) ? last.body : {}))
+    if (/^total(_?(count|items|results))?$/i.test(name) && total !== items.length)
+      run.findings.add(
+        operation.id,
+        part,
+        { check: 'total', expected: `${name} ${items.length}, the number of items`, actual: String(total) },
+        last,
+      )
 }
 
 /** Smaller pages give the same items in the same order; without a way to the next page, the first of them. */

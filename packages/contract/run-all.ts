@@ -12,7 +12,14 @@ import { otherMethods } from './other-methods.ts'
 import { ranges } from './ranges.ts'
 import { runChecks, type Check, type Part } from './part.ts'
 import { listItemKind } from './resources.ts'
-import { createRun, createShared, isUnreachable, type Run, type Shared } from './run-context.ts'
+import {
+  createRun,
+  createShared,
+  isUnreachable,
+  type Run,
+  type Shared,
+  type Unfinished,
+} from './run-context.ts'
 import { isolation } from './tenant-isolation.ts'
 import { valid } from './valid-requests.ts'
 import { groupBy } from '@platform-api/openapi/group-by.ts'
@@ -53,6 +60,7 @@ export async function runContract(options: RunOptions): Promise<Outcome> {
     leftovers = await Promise.all(runs.map(async (run) => await cleanUp(run).catch(() => ({}))))
   }
   const { findings, matrix, operations, unfinished, counts } = shared
+  if (shared.stopReason() === null && !options.readOnly) unfinished.push(...unreached(shared, selected))
   return {
     findings,
     matrix,
@@ -138,20 +146,36 @@ export function hasSucceeded(matrix: Outcome['matrix'], operation: Operation): b
   })
 }
 
-function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selected: Operation[]): string[] {
-  const unreached = selected
+/** The operations that never succeeded, with the last refusal, except those that the profile names. */
+function unreached({ options, matrix, refusals }: Shared, selected: Operation[]): Unfinished[] {
+  return selected
+    .filter((operation) => maySucceedAtAll(operation) && !isUnreachable(options, operation))
     .filter((operation) => !hasSucceeded(matrix, operation))
-    .map(
-      (operation) =>
-        `${operation.id} never succeeded` +
-        (isUnreachable(options, operation)
-          ? ': it changes global state or needs input from another system'
-          : ''),
-    )
+    .map(({ id }) => {
+      const refusal = refusals.get(id)
+      return {
+        part: valid.name,
+        operation: id,
+        reason: refusal === undefined ? 'the run knows no resource for it' : `it never succeeded: ${refusal}`,
+      }
+    })
+}
+
+/** Whether the contract declares a status below 400. */
+function maySucceedAtAll({ responses, otherResponses }: Operation): boolean {
+  return [...responses.keys(), ...otherResponses.keys()].some((status) =>
+    /^([123]|DEFAULT)/.test(`${status}`),
+  )
+}
+
+function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selected: Operation[]): string[] {
+  const allowed = selected
+    .filter((operation) => isUnreachable(options, operation) && !hasSucceeded(matrix, operation))
+    .map(({ id }) => `${id} never succeeded, which is allowed`)
   return waits === 0
-    ? unreached
+    ? allowed
     : [
-        ...unreached,
+        ...allowed,
         `The server's rate limits delayed ${waits} requests, ${waited} s in total. ` +
           options.profile.rateLimitAdvice,
       ]

@@ -28,6 +28,8 @@ export interface Shared {
   matrix: Map<string, number>
   counts: RequestCounts
   unfinished: Unfinished[]
+  /** The last refusal of a valid request, by operation. */
+  refusals: Map<string, string>
   /** Starts no further check. */
   stop(reason: string): void
   /** Why no further check starts; null while checks start. */
@@ -66,6 +68,7 @@ export function createShared(options: RunOptions): Shared {
     matrix: new Map(),
     counts: { requests: 0, waits: 0, waited: 0 },
     unfinished: [],
+    refusals: new Map(),
     stop(reason) {
       stopped ??= reason
     },

@@ -44,7 +44,7 @@ export async function checkUpdates(
   if (
     name === undefined ||
     firstTag === null ||
-    !update.parameters.some((each) => each.name === 'If-Match') ||
+    !(update.responses.has(412) || update.parameters.some((each) => each.name === 'If-Match')) ||
     before.status !== 200
   )
     return

@@ -57,6 +57,8 @@ async function sendValuesTo(run: Run, operation: Operation): Promise<void> {
     if (requestTarget(operation, { ...parts, path: path! }).length > maxTargetLength) return
     calls++
     const { answer, problems } = await run.exchange(operation, { ...parts, path: path! })
+    if (answer.status >= 400)
+      run.refusals.set(operation.id, `${answer.status} ${answer.text.slice(0, 200)}`.trim())
     if (first === null && (answer.status === 404 || answer.status === 409) && calls % 2 === 1)
       await createDependencies(run, operation, true)
     const problem = problems[0] ?? unjustifiedRefusal(run, operation, parts, answer)

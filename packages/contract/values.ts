@@ -265,6 +265,7 @@ function graphemes(minLength: number, maxLength: number): fc.Arbitrary<string> {
 const attachments: fc.Arbitrary<Attachment> = fc.constantFrom(
   { filename: 'picture.png', type: 'image/png', bytes: picture },
   { filename: 'text.txt', type: 'text/plain', bytes: Buffer.from('A text of the contract tests.\n') },
+  { filename: 'empty.txt', type: 'text/plain', bytes: Buffer.alloc(0) },
 )
 
 const formats: Record<string, fc.Arbitrary<Json>> = {

@@ -63,8 +63,9 @@ t.test('the text that a defect replaces occurs exactly once', async (t) => {
 
 if (isLongForm)
   t.test('a run against a healthy server has no findings', { timeout: 1_200_000 }, async (t) => {
-    const { findings } = await runWithDefects(t, [])
+    const { findings, unfinished } = await runWithDefects(t, [])
     t.same(findings.all, [])
+    t.same(unfinished, [], 'every operation succeeds')
   })
 
 if (isLongForm)
