@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx toolkit COMMAND`: the tools for any OpenAPI document. In this repository: `npm run toolkit -- COMMAND`.
+// `npx toolkit COMMAND`, or `npm run toolkit -- COMMAND` in a clone: the tools for any OpenAPI document.
 //   lint FILE                    errors and warnings
 //   generate FILE --out FOLDER   a server with a stub for each operation
 //   mock FILE                    a server that keeps what its clients create

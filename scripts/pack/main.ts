@@ -1,5 +1,5 @@
-// `npm run pack -- FOLDER`: writes the packages of the toolkit as tarballs for npm, compiled to JavaScript with
-// types, for Node.js 20 and newer. Each contains the others that it needs, so it installs alone.
+// `npm run pack -- FOLDER`: writes the packages of the toolkit as tarballs for npm, compiled to JavaScript
+// with types, for Node.js 20 and newer. Each contains the others that it needs, so it installs alone.
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// The packages as npm tarballs: installed into an empty folder outside the repository, compiled against there,
-// and run on Node.js 20 and on this one.
+// The packages as npm tarballs: installed into an empty folder outside the repository, compiled against
+// there, and run on Node.js 20 and on this one.
 import { execFile, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
