@@ -48,6 +48,7 @@ function ajvOf(coerce: boolean): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
+    ownProperties: true,
     allErrors: true,
     inlineRefs: false,
     coerceTypes: coerce && 'array',

@@ -10,6 +10,7 @@ import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { withOperationNames } from './names.ts'
 import { emitRoutes, emitTable } from './table.ts'
@@ -72,12 +73,28 @@ export async function generateProject(
 
 /** A property with a default is optional: the server does not fill it in. */
 async function typesOf(document: object): Promise<string> {
-  const copy = structuredClone(document)
+  const copy: any = structuredClone(document)
   dropReferencesInData(copy, '')
+  forTypes(copy)
   const text = astToString(
     await openapiTS(copy as never, { defaultNonNullable: false, emptyObjectsUnknown: true }),
   )
   return text.replace(/^type WithRequired<.*?^};$/ms, withRequired)
+}
+
+/** Writes the schemas that openapi-typescript does not read in a form that it reads. Changes the document. */
+function forTypes(document: any): void {
+  // It takes booleans for properties and items only. The type of an empty enum is `never`.
+  const asObject = (schema: unknown): unknown =>
+    typeof schema !== 'boolean' ? schema : schema ? {} : { enum: [] }
+  const asObjects = (map: object): object =>
+    Object.fromEntries(Object.entries(map).map(([name, schema]) => [name, asObject(schema)]))
+  visitSchemas(document, (schema) => {
+    if (Array.isArray(schema.allOf)) schema.allOf = schema.allOf.map(asObject)
+    if (schema.$defs !== undefined) schema.$defs = asObjects(schema.$defs)
+  })
+  if (document.components?.schemas !== undefined)
+    document.components.schemas = asObjects(document.components.schemas)
 }
 
 /**

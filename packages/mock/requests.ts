@@ -37,6 +37,7 @@ export function createRequestCheck(document: Json, { formats, check: addProblems
       logger: false,
       coerceTypes,
       validateSchema: false,
+      ownProperties: true,
     })
     for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
     ajv.addSchema(contract, 'contract')

@@ -1,6 +1,7 @@
 // Published documents have faults that say nothing about the API but stop validators. They are read as their
 // authors mean them. What cannot be read stays in the document, and is reported.
 import { isHidden } from './document.ts'
+import { keysOfFragment, valueAt } from './json-pointer.ts'
 import { methods } from './methods.ts'
 import { visitSchemas } from './schema-places.ts'
 
@@ -10,12 +11,30 @@ type Json = any
 export const unreadPattern = 'x-unread-pattern'
 
 /**
- * Leaves out empty enums, reads the boolean limits of version 3.0, and rewrites patterns for the flag `u`. A
- * pattern that is no regular expression moves to `x-unread-pattern`. Changes the document.
+ * Reads the boolean limits and the lists of items of JSON Schema draft 4, and rewrites patterns for the flag
+ * `u`. A pattern that is no regular expression moves to `x-unread-pattern`. Changes the document.
+ * @param isStrict whether the document has version 3.1 or later.
  */
-export function withoutFaults(document: Json): Json {
+export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean }): Json {
   visitSchemas(document, (schema) => {
-    if (Array.isArray(schema.enum) && schema.enum.length === 0) delete schema.enum
+    // Only since version 3.1 does an empty enum allow nothing; before, it is a fault.
+    if (Array.isArray(schema.enum) && schema.enum.length === 0) {
+      delete schema.enum
+      if (isStrict) schema.not = {}
+    }
+    if (Array.isArray(schema.items)) {
+      const { items, additionalItems } = schema
+      delete schema.items
+      delete schema.additionalItems
+      Object.assign(schema, {
+        prefixItems: items,
+        ...(additionalItems !== undefined && { items: additionalItems }),
+      })
+    }
+    // Before version 3.1 this is no keyword, so that bundling leaves its references as they are.
+    for (const [name, { $ref }] of Object.entries<Json>((!isStrict && schema.definitions) || {}))
+      if (typeof $ref === 'string' && valueAt(document, keysOfFragment($ref)) === undefined)
+        delete schema.definitions[name]
     if (typeof schema.pattern === 'string') readPattern(schema)
     for (const key of Object.keys(schema.patternProperties ?? {})) {
       const pattern = unicodePattern(key)

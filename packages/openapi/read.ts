@@ -2,6 +2,7 @@
 import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
 import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
+import { withStaticReferences } from './dynamic-references.ts'
 import { withoutFaults } from './faults.ts'
 import { methods } from './methods.ts'
 import { DocumentResolver } from './resolver.ts'
@@ -65,11 +66,14 @@ export function asOpenapi31(document: Json): Json {
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
   const copy = structuredClone(document)
-  if (/^3\.[12]/.test(version)) return withoutFaults(withNull(copy))
+  if (/^3\.[12]/.test(version)) return withoutFaults(withNull(withStaticReferences(copy)), { isStrict: true })
   const required = requiredForms(copy)
+  // Those of version 2.0 are in other places.
+  visitSchemas(copy, withoutSiblings)
   const upgraded: Json = upgrade(copy, '3.1')
+  visitSchemas(upgraded, withoutSiblings)
   for (const [path, method] of required) upgraded.paths[path][method].requestBody.required = true
-  return withoutFaults(withNull(upgraded))
+  return withoutFaults(withNull(withStaticReferences(upgraded)), { isStrict: false })
 }
 
 /**
@@ -87,6 +91,14 @@ function requiredForms(document: Json): Array<[path: string, method: string]> {
       .filter((method) => item[method] !== undefined)
       .map((method): [string, string] => [path, method]),
   )
+}
+
+const siblings = /^(\$ref|nullable|readOnly|writeOnly|deprecated|description|title|default|examples?|x-.*)$/
+
+/** Before version 3.1, constraints beside a reference do not count. Annotations and `nullable` are meant. */
+function withoutSiblings(schema: Json): void {
+  if (typeof schema.$ref !== 'string') return
+  for (const key of Object.keys(schema)) if (!siblings.test(key)) delete schema[key]
 }
 
 /**

@@ -1,6 +1,7 @@
 // How the tools read the files of a document.
 import { BaseResolver, ResolveError, type Source } from '@redocly/openapi-core'
 import { parseDocument } from 'yaml'
+import { hasIds, withPointers } from './schema-ids.ts'
 
 /** Reads YAML as go-yaml and libyaml do, and opens URLs only where that is allowed. */
 export class DocumentResolver extends BaseResolver {
@@ -17,7 +18,16 @@ export class DocumentResolver extends BaseResolver {
     return await super.loadExternalRef(absoluteRef)
   }
 
-  override parseDocument(source: Source, isRoot?: boolean): ReturnType<BaseResolver['parseDocument']> {
+  override parseDocument(source: Source, isRoot = false): ReturnType<BaseResolver['parseDocument']> {
+    const document = this.#parse(source, isRoot)
+    // Before version 3.1, `$id` and `$anchor` are no keywords.
+    const parsed: any = document.parsed
+    if (hasIds(source.body) && !/^(2|3\.0)/.test(parsed?.openapi ?? parsed?.swagger))
+      withPointers(parsed, source.absoluteRef, { isRoot })
+    return document
+  }
+
+  #parse(source: Source, isRoot: boolean): ReturnType<BaseResolver['parseDocument']> {
     try {
       return super.parseDocument(source, isRoot)
     } catch (error) {

@@ -122,6 +122,7 @@ function createAjv(coerceTypes: false | 'array', contract: object): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
+    ownProperties: true,
     allErrors: true,
     inlineRefs: false,
     logger: false,
