@@ -1,5 +1,6 @@
 // `npm run toolkit -- generate FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for
 // each operation. Handlers that exist are kept.
+//   --plugin        writes only generated/, with a Fastify plugin for an app of your own: generated/plugin.ts
 //   --allow-remote  opens references to URLs
 // Exit code: 2 if the document cannot be read.
 import { resolve } from 'node:path'
@@ -11,8 +12,8 @@ import { generateProject } from './project.ts'
 answerHelp(import.meta)
 
 try {
-  const { file, out, allowRemote } = readArguments()
-  const { operations, wrote, notes } = await generateProject(file, resolve(out), { allowRemote })
+  const { file, out, ...options } = readArguments()
+  const { operations, wrote, notes } = await generateProject(file, resolve(out), options)
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   for (const line of [...notes, `${operations} operations in ${file}: ${result}`]) console.log(line)
 } catch (error) {
@@ -20,13 +21,13 @@ try {
   process.exit(2)
 }
 
-function readArguments(): { file: string; out: string; allowRemote: boolean } {
+function readArguments(): { file: string; out: string; allowRemote: boolean; isPlugin: boolean } {
   const { values, positionals } = parseArgs({
-    options: { out: { type: 'string' }, ...remoteOption },
+    options: { out: { type: 'string' }, plugin: { type: 'boolean', default: false }, ...remoteOption },
     allowPositionals: true,
   })
   const [file] = positionals
   if (values.out === undefined || positionals.length !== 1)
     throw new Error('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
-  return { file, out: values.out, allowRemote: values['allow-remote'] }
+  return { file, out: values.out, allowRemote: values['allow-remote'], isPlugin: values.plugin }
 }

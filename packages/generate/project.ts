@@ -1,5 +1,5 @@
-// `generate FILE --out FOLDER`: a server for any OpenAPI document. Everything in generated/ is written each
-// time. The other files are written once: the author of the handlers edits them.
+// `generate FILE --out FOLDER`: a server for any OpenAPI document, or a Fastify plugin. Everything in
+// generated/ is written each time. The other files are written once: the author of the handlers edits them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -13,7 +13,7 @@ import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { withOperationNames } from './names.ts'
-import { emitRoutes, emitTable } from './table.ts'
+import { emitHandlers, emitRoutes, emitTable } from './table.ts'
 import { addStubs } from './handlers.ts'
 
 const banner = (file: string): string =>
@@ -30,12 +30,13 @@ export interface ProjectReport {
 /**
  * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
  * @param out a folder; existing handlers in it are kept.
+ * @param options `isPlugin`: only the Fastify plugin, for an app of one's own.
  * @throws DocumentError before anything is written, if the document cannot be read.
  */
 export async function generateProject(
   file: string,
   out: string,
-  options: { allowRemote?: boolean } = {},
+  { isPlugin = false, ...options }: { allowRemote?: boolean; isPlugin?: boolean } = {},
 ): Promise<ProjectReport> {
   const document = withOperationNames(await readOpenapi(resolve(file), options))
   addDiscriminatorValues(document)
@@ -62,6 +63,9 @@ export async function generateProject(
   for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
   for (const name of sharedModules)
     await write(`generated/openapi/${name}`, note + readFileSync(join(openapiFolder, name), 'utf8'))
+  if (isPlugin) return { operations: operations.length, wrote, notes: noticesOf(document) }
+  await write('generated/handlers.ts', note + emitHandlers(operations))
+  for (const [name, text] of template('written-for-server')) await write(`generated/${name}`, note + text)
   for (const [name, text] of template('written-once'))
     if (!existsSync(join(out, name))) await write(name, text)
   if (!existsSync(join(out, 'package.json'))) await write('package.json', packageFile(out))

@@ -156,9 +156,21 @@ function routerUrl(path: string): string {
     .join('/')
 }
 
-/** The source of routes.ts: all handlers in one object, and a minimal document for fastify-openapi-glue. */
-export function emitRoutes(operations: Operation[]): string {
+/** The source of handlers.ts: all handlers in one object. */
+export function emitHandlers(operations: Operation[]): string {
   const modules = modulesOf(operations)
+  return `${modules.map(({ name, file }) => `import { ${name} } from '../handlers/${file}.ts'`).join('\n')}
+import type { AllHandlers } from './handler.ts'
+
+/** The handlers of all operations. A missing handler is a type error. */
+export const handlers: AllHandlers = {
+${modules.map(({ name }) => `  ...${name},`).join('\n')}
+}
+`
+}
+
+/** The source of routes.ts: a minimal document for fastify-openapi-glue. */
+export function emitRoutes(operations: Operation[]): string {
   const paths = groupBy(operations, ({ path }) => path.split('?')[0])
   const rows = [...paths].map(([path, own]) => {
     // Operations with the same method and path differ in their query: the server chooses.
@@ -167,14 +179,7 @@ export function emitRoutes(operations: Operation[]): string {
     )
     return `    ${text(path)}: { ${entries.join(', ')} },`
   })
-  return `${modules.map(({ name, file }) => `import { ${name} } from '../handlers/${file}.ts'`).join('\n')}
-import type { AllHandlers } from './handler.ts'
-import type { OperationId } from './operations.ts'
-
-/** The handlers of all operations. A missing handler is a type error. */
-export const handlers: AllHandlers = {
-${modules.map(({ name }) => `  ...${name},`).join('\n')}
-}
+  return `import type { OperationId } from './operations.ts'
 
 const route = (operationId: OperationId) => ({ operationId, responses: { default: { description: '' } } })
 

@@ -28,10 +28,12 @@ t.test('the example request of every operation gets the example response', async
     t.ok(status < 400, `${id} answers ${status}: ${status < 400 ? 'a success' : JSON.stringify(body)}`)
     if (status >= 400) continue
     const example = examples[id].replies[status]
-    if (headers.get('content-type')?.startsWith('application/json') !== true) continue
+    // The file of an export is JSON, too, and the contract declares bytes.
+    const schema = schemaOf(id, status)
+    if (headers.get('content-type')?.startsWith('application/json') !== true || !schema) continue
     t.not(example, undefined, `${id} has an example for ${status}`)
     t.same(
-      differences(example, body, schemaOf(id, status), id),
+      differences(example, body, schema, id),
       [],
       `${id} answers with the fields of its example`,
     )
@@ -134,9 +136,9 @@ function schemaOf(id: OperationId, status: number): Json {
   const item: Json = Object.values<Json>(contract.paths).find(
     (item) => item[operations[id].method.toLowerCase()]?.operationId === id,
   )
-  return resolve(contract, item[operations[id].method.toLowerCase()].responses[status]).content[
+  return resolve(contract, item[operations[id].method.toLowerCase()].responses[status]).content?.[
     'application/json'
-  ].schema
+  ]?.schema
 }
 
 /**

@@ -1,8 +1,9 @@
 // The command line of the toolkit on a document of another API: generate, mock, changes, contract.
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
+import Fastify, { type FastifyRequest } from 'fastify'
 import t from 'tap'
 import ts from 'typescript'
 import { openapi } from '../../mock/profile.ts'
@@ -75,7 +76,7 @@ async function serve(
 function compiler(project: string): () => string[] {
   const { config } = ts.readConfigFile(join(project, 'tsconfig.json'), ts.sys.readFile)
   const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, project)
-  const changing = [join(project, 'handlers/operations.ts'), join(project, 'generated/routes.ts')]
+  const changing = [join(project, 'handlers/operations.ts'), join(project, 'generated/handlers.ts')]
   const host = compilerHost(options)
   const read = host.getSourceFile
   const files = new Map<string, ts.SourceFile | undefined>()
@@ -136,6 +137,50 @@ t.test('generate writes a server that compiles and starts, and keeps handlers', 
   ])
   t.match(await call('/authors?page=none'), [400, { problems: [{ in: 'query', at: '/page' }] }])
   t.match(await call('/nothing'), [404, {}])
+})
+
+t.test('generate --plugin writes what an app of its own registers', async (t) => {
+  const out = join(folder, 'app')
+  const { code, errors } = await toolkit('generate', library, '--out', out, '--plugin')
+  t.equal(code, 0, errors)
+  t.same(readdirSync(out), ['generated'])
+  symlinkSync(join(root, 'node_modules'), join(out, 'node_modules'))
+  const { api } = await import(join(out, 'generated/plugin.ts'))
+  const { operations } = await import(join(out, 'generated/operations.ts'))
+  const { HttpError } = await import(join(out, 'generated/handler.ts'))
+  const app = Fastify()
+  t.teardown(() => app.close())
+  app.post('/own', async ({ body }) => ({ body }))
+  const handlers = Object.fromEntries(
+    Object.keys(operations).map((id) => [
+      id,
+      async (request: any) => ({ status: 200, body: { id, ...request } }),
+    ]),
+  )
+  await app.register(api, {
+    prefix: '/v2',
+    handlers,
+    async authenticate({ headers }: FastifyRequest) {
+      if (headers.authorization !== 'Bearer secret') throw new HttpError(401, 'No key')
+    },
+    errorBody: ({ message, problems }: any) => ({ type: 'application/json', body: { message, problems } }),
+  })
+  const call = async (method: 'GET' | 'POST', url: string, payload?: object, key = 'secret') => {
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await app.inject({ method, url, headers, ...(payload && { payload }) })
+    return [answer.statusCode, answer.json()]
+  }
+  const author = '0b4c21ee-bc02-4d07-8b2c-973352f9eae6'
+  t.match(await call('GET', `/v2/api/authors/${author}`), [200, { id: 'getAuthor', path: { author_id: author } }])
+  t.match(await call('POST', '/v2/api/authors', { name: 'Ada' }), [200, { body: { name: 'Ada' } }])
+  t.match(await call('POST', '/v2/api/authors', { name: '' }), [400, { problems: [{ at: '/name' }] }])
+  t.same(await call('GET', '/v2/api/authors', undefined, 'other'), [401, { message: 'No key', problems: [] }])
+  t.same(
+    await call('POST', '/own', { any: 1 }, 'other'),
+    [200, { body: { any: 1 } }],
+    'other routes keep theirs',
+  )
+  t.match(await call('GET', '/nothing'), [404, { error: 'Not Found' }])
 })
 
 t.test('mock serves the document, and contract finds nothing', async (t) => {

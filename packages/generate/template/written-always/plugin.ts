@@ -1,17 +1,14 @@
-// The HTTP server: authenticates and validates a request, calls the handler of its operation, and sends the
-// answer.
-import { readFileSync } from 'node:fs'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+// The Fastify plugin: authenticates and validates a request, calls the handler of its operation, and sends
+// the answer.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { authenticate } from '../authentication.ts'
-import { errorBody } from '../errors.ts'
 import { readForm } from './form.ts'
-import { HttpError } from './handler.ts'
+import { HttpError, type AllHandlers } from './handler.ts'
 import { essenceOf, isJson, mediaFor } from './openapi/media-types.ts'
 import type { RawParameters } from './openapi/parameters.ts'
 import { patternOf } from './openapi/path-template.ts'
 import { operations, type OperationId, type OperationInfo } from './operations.ts'
-import { handlers, skeleton } from './routes.ts'
+import { skeleton } from './routes.ts'
 import { requireValid } from './validation.ts'
 
 interface AnyAnswer {
@@ -25,21 +22,28 @@ const operationsByRoute = Map.groupBy<string, OperationInfo>(
   Object.values(operations),
   ({ method, url }) => `${method} ${url}`,
 )
-const contract = readFileSync(new URL('openapi.json', import.meta.url))
 
-/** @returns a server that does not listen yet. */
-export async function createServer(): Promise<FastifyInstance> {
-  const app = Fastify({ forceCloseConnections: true, routerOptions: { maxParamLength: 5000 } })
+export interface ApiOptions {
+  handlers: AllHandlers
+  /** Called before the validation. @throws HttpError 401 or 403 if the request may not use the operation. */
+  authenticate(request: FastifyRequest, operation: OperationInfo): Promise<void>
+  /** The body of every error, and its media type. */
+  errorBody(error: HttpError, request: FastifyRequest): { type: string; body: unknown }
+}
+
+/**
+ * The operations of the contract: `app.register(api, { handlers, authenticate, errorBody })`, also with a
+ * `prefix`. Its parsers of bodies and its errors are its own: other routes of the app keep theirs.
+ */
+export async function api(app: FastifyInstance, options: ApiOptions): Promise<void> {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const known = error instanceof HttpError ? error : new HttpError(error.statusCode ?? 500, error.message)
     if (known.status === 500) console.error(error)
-    return sendError(known, request, reply)
+    return sendError(options.errorBody(known, request), known.status, reply)
   })
-  app.setNotFoundHandler((request, reply) => sendError(new HttpError(404, 'Not found'), request, reply))
-  if (!('/openapi.json' in skeleton.paths))
-    app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(contract))
+  const { prefix } = app
   await app.register(glue, {
     specification: skeleton,
     operationResolver: (id) => {
@@ -49,11 +53,16 @@ export async function createServer(): Promise<FastifyInstance> {
         method,
         url,
         exposeHeadRoute: hasHead !== true,
-        handler: async (request, reply) => await handle(operationFor(own, request), request, reply),
+        handler: async (request, reply) => {
+          const operation = operationFor(own, request)
+          await options.authenticate(request, operation)
+          const given = await validRequest(operation, request, prefix)
+          const handler = options.handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
+          return send(operation, await handler(given), reply)
+        },
       }
     },
   })
-  return app
 }
 
 /** Of operations whose paths differ in their query only, the one that the request has the most of. */
@@ -66,20 +75,17 @@ function operationFor(own: OperationInfo[], { query }: FastifyRequest): Operatio
   return found
 }
 
-async function handle(
+/** The request as handlers get it. @throws HttpError 400 if it is not valid. */
+async function validRequest(
   operation: OperationInfo,
   request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
-  await authenticate(request, operation)
+  prefix: string,
+): Promise<object> {
   const type = essenceOf(request.headers['content-type'] ?? '')
   const value = await parsedBody(operation, type, request)
-  const parameters = requireValid(operation, rawParameters(operation, request), { value, type })
+  const parameters = requireValid(operation, rawParameters(operation, request, prefix), { value, type })
   const { path, query, header, cookie } = parameters
-  const handler = handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
-  const headers = { ...request.headers, ...header }
-  const answer = await handler({ path, query, headers, cookies: cookie, body: value })
-  return send(operation, answer, reply)
+  return { path, query, headers: { ...request.headers, ...header }, cookies: cookie, body: value }
 }
 
 const patterns = new Map(Object.values(operations).map(({ id, template }) => [id, patternOf(template)]))
@@ -87,8 +93,12 @@ const patterns = new Map(Object.values(operations).map(({ id, template }) => [id
 /**
  * As they were sent: the router has decoded its values, so that a comma and an encoded comma are the same.
  */
-function rawParameters({ id, pathNames }: OperationInfo, { raw, headers }: FastifyRequest): RawParameters {
-  const [path, query = ''] = raw.url!.split(/\?(.*)/s)
+function rawParameters(
+  { id, pathNames }: OperationInfo,
+  { raw, headers }: FastifyRequest,
+  prefix: string,
+): RawParameters {
+  const [path, query = ''] = raw.url!.slice(prefix.length).split(/\?(.*)/s)
   const values = patterns.get(id)!.exec(path) ?? []
   return { path: Object.fromEntries(pathNames.map((name, i) => [name, values[i + 1]])), query, headers }
 }
@@ -131,7 +141,10 @@ function send(operation: OperationInfo, answer: AnyAnswer, reply: FastifyReply):
   return reply.send(isRaw && type !== undefined && !isJson(type) ? body : JSON.stringify(body))
 }
 
-function sendError(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { type, body } = errorBody(error, request)
-  return reply.code(error.status).header('content-type', type).send(JSON.stringify(body))
+export function sendError(
+  { type, body }: { type: string; body: unknown },
+  status: number,
+  reply: FastifyReply,
+): FastifyReply {
+  return reply.code(status).header('content-type', type).send(JSON.stringify(body))
 }
