@@ -32,11 +32,7 @@ t.test('the example request of every operation gets the example response', async
     const schema = schemaOf(id, status)
     if (headers.get('content-type')?.startsWith('application/json') !== true || !schema) continue
     t.not(example, undefined, `${id} has an example for ${status}`)
-    t.same(
-      differences(example, body, schema, id),
-      [],
-      `${id} answers with the fields of its example`,
-    )
+    t.same(differences(example, body, schema, id), [], `${id} answers with the fields of its example`)
   }
 })
 

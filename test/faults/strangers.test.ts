@@ -175,7 +175,10 @@ async function checkStubs(t: Test, folder: string, file: string): Promise<string
   try {
     t.equal((await fetch(`${server.base}/openapi.json`)).status, 200)
     const { operations, requests, findings, unfinished, cell } = await contractOf(file, server)
-    t.same(unfinished, [])
+    t.same(
+      unfinished.filter(({ reason }) => !/never succeeded: 501|knows no resource/.test(reason)),
+      [],
+    )
     // A stub never succeeds, so nothing can be created: the run must not try again and again.
     t.ok(requests < 150 * operations, `${requests} requests to ${operations} operations`)
     t.same(

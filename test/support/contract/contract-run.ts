@@ -1,14 +1,14 @@
 // A contract run of any document, in this process or in one of its own: `contract-run.ts FILE URL KEY`, which
 // prints a ContractRun.
 import { openapi } from '../../../packages/contract/profile.ts'
-import { hasSucceeded, runContract } from '../../../packages/contract/run-all.ts'
+import { hasSucceeded, runContract, type Outcome } from '../../../packages/contract/run-all.ts'
 import { readOpenapi } from '../../../packages/openapi/read.ts'
 
 export interface ContractRun {
   operations: number
   requests: number
   seconds: number
-  unfinished: object[]
+  unfinished: Outcome['unfinished']
   findings: Array<{ operation: string; part: string; check: string; expected: string; actual: string }>
   /** The operations that never succeeded. */
   failed: string[]
