@@ -29,7 +29,8 @@ t.test('a server with METRICS_PORT', async (t) => {
   t.match(text, /^event_log_position \d/m)
   t.match(text, /^nodejs_eventloop_lag_p99_seconds \d/m)
   t.match(text, /database_connections\{state="waiting"\} 0/)
-  t.match(text, /job_queue_waiting\{queue="webhook-deliveries"\} 1/, 'no worker runs, and that shows')
+  const waiting = /job_queue_waiting\{queue="webhook-deliveries"\} 2/
+  t.match(text, waiting, 'no worker sends project.created and limit.reached')
   t.match(text, /event_streams_open 0/)
   t.match(await (await fetch(`${inner}/readyz`)).json(), { status: 'ok' })
   t.equal((await fetch(`${inner}/v1/projects`)).status, 404)
