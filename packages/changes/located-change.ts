@@ -1,6 +1,7 @@
 // The changes between two contracts, each with its file and line.
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { announcementOf } from './announced.ts'
 import type { Change } from './change.ts'
@@ -37,7 +38,14 @@ export async function changesBetween(
     profile = openapi,
     today = new Date(),
     allowRemote = false,
-  }: { profile?: ChangesProfile; today?: Date; allowRemote?: boolean } = {},
+    notice = () => {},
+  }: {
+    profile?: ChangesProfile
+    today?: Date
+    allowRemote?: boolean
+    /** Called with each sentence about what no tool carries out. */
+    notice?: (sentence: string) => void
+  } = {},
 ): Promise<LocatedChange[]> {
   const open = async (file: string): Promise<Side> => ({
     document: await readOpenapi(resolve(folder, file), { allowRemote }).catch((error: Error) => {
@@ -45,7 +53,9 @@ export async function changesBetween(
     }),
     locate: createLocator((name) => readIfExists(resolve(folder, name)), file),
   })
-  return located(await open(before), await open(after), profile, today)
+  const sides = [await open(before), await open(after)] as const
+  new Set(sides.flatMap(({ document }) => noticesOf(document))).forEach(notice)
+  return located(...sides, profile, today)
 }
 
 export function located(before: Side, after: Side, profile: ChangesProfile, today: Date): LocatedChange[] {

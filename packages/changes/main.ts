@@ -38,7 +38,11 @@ export async function runCommand(
     if (after === undefined || others.length > 0) throw new UsageError('Pass two OpenAPI documents.')
     const profile = await loadProfile(values.profile, { openapi })
     const changes = (
-      await changesBetween(folder, [before, after], { profile, allowRemote: values['allow-remote'] })
+      await changesBetween(folder, [before, after], {
+        profile,
+        allowRemote: values['allow-remote'],
+        notice: logError,
+      })
     ).filter(({ weight }) => !values.breaking || weight === 'breaking')
     log(
       values.json

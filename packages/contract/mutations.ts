@@ -1,6 +1,8 @@
 // Mutations of a valid value that each break one constraint of its schema.
+import fc from 'fast-check'
 import { isDiscriminated } from '@platform-api/openapi/discriminators.ts'
 import { schemaOf, type Json } from '@platform-api/openapi/document.ts'
+import { valuesOf } from './values.ts'
 
 export interface Mutation {
   /** The broken field in the notation of API errors: `items[0].quantity`. */
@@ -17,13 +19,33 @@ export function mutationsOf(document: Json, node: Json, value: Json, name = ''):
     keyword,
     value: broken,
   }))
-  if (Array.isArray(value) && schema.items !== undefined && value.length > 0) {
+  own.push(...partsOf(schema, value).flatMap((part) => mutationsOf(document, part, value, name)))
+  // Which field of which alternative an error is about is not known.
+  if (schema.properties === undefined && schema.discriminator === undefined)
+    for (const part of [...(schema.anyOf ?? []), ...(schema.oneOf ?? [])])
+      own.push(
+        ...mutationsOf(document, part, value, name).filter(
+          ({ field, keyword }) => field === name && keyword === 'type',
+        ),
+      )
+  if (schema.not !== undefined) {
+    const refused = valuesOf(document, schema.not, { ids: () => [], named: () => [] })
+    if (refused !== null)
+      own.push({ field: name, keyword: 'not', value: fc.sample(refused, { numRuns: 1, seed: 1 })[0] })
+  }
+  if (Array.isArray(value)) {
+    const { prefixItems = [], items } = schema
+    const at = [...prefixItems.keys(), ...(items === undefined ? [] : [prefixItems.length])]
     return [
       ...own,
-      ...mutationsOf(document, schema.items, value[0], `${name}[0]`).map((each) => ({
-        ...each,
-        value: [each.value, ...value.slice(1)],
-      })),
+      ...at
+        .filter((i) => i < value.length)
+        .flatMap((i) =>
+          mutationsOf(document, prefixItems[i] ?? items, value[i], `${name}[${i}]`).map((each) => ({
+            ...each,
+            value: value.with(i, each.value),
+          })),
+        ),
     ]
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes))
@@ -31,6 +53,7 @@ export function mutationsOf(document: Json, node: Json, value: Json, name = ''):
   const inside = Object.entries<Json>(value).flatMap(([property, item]) => {
     const known =
       schema.properties?.[property] ??
+      Object.entries(schema.patternProperties ?? {}).find(([pattern]) => allows(pattern, property))?.[1] ??
       (typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined)
     return known === undefined
       ? []
@@ -40,6 +63,18 @@ export function mutationsOf(document: Json, node: Json, value: Json, name = ''):
         }))
   })
   return [...own, ...objectMutations(schema, value, name), ...inside]
+}
+
+/** The schemas that the value must meet, too. */
+function partsOf(schema: Json, value: Json): Json[] {
+  const { allOf = [], dependentSchemas = {}, then, else: otherwise } = schema
+  return [
+    ...allOf,
+    ...Object.keys(dependentSchemas)
+      .filter((name) => value?.[name] !== undefined)
+      .map((name) => dependentSchemas[name]),
+    ...[then, otherwise].filter((part) => part !== undefined),
+  ]
 }
 
 /** The alternative that the value chooses by its discriminator, if the schema has one. */
@@ -59,16 +94,21 @@ function objectMutations(schema: Json, value: Json, name: string): Mutation[] {
     const { [property]: _left, ...rest } = value
     return { field: within(name, property), keyword: 'required', value: rest }
   })
-  const unknown =
-    schema.additionalProperties === false
-      ? [
-          {
-            field: within(name, 'not_in_the_contract'),
-            keyword: 'additionalProperties',
-            value: { ...value, not_in_the_contract: 1 },
-          },
-        ]
-      : []
+  const dependent = Object.entries<string[]>(schema.dependentRequired ?? {})
+    .filter(([trigger]) => value[trigger] !== undefined)
+    .flatMap(([, needed]) =>
+      needed.map((property) => {
+        const { [property]: _left, ...rest } = value
+        return { field: within(name, property), keyword: 'dependentRequired', value: rest }
+      }),
+    )
+  const unknown = ['additionalProperties', 'unevaluatedProperties']
+    .filter((keyword) => schema[keyword] === false)
+    .map((keyword) => ({
+      field: within(name, 'not_in_the_contract'),
+      keyword,
+      value: { ...value, not_in_the_contract: 1 },
+    }))
   const many =
     schema.maxProperties === undefined
       ? []
@@ -101,7 +141,7 @@ function objectMutations(schema: Json, value: Json, name: string): Mutation[] {
           },
         ]
       : []
-  return [...missing, ...unknown, ...many, ...few, ...names]
+  return [...missing, ...dependent, ...unknown, ...many, ...few, ...names]
 }
 
 function valueMutations(schema: Json, value: Json): Array<{ keyword: string; value: Json }> {
@@ -138,8 +178,19 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
   if (schema.format !== undefined && schema.format !== 'binary') add('format', 'not of this format')
   if (schema.maximum !== undefined) add('maximum', schema.maximum + 1)
   if (schema.minimum !== undefined) add('minimum', schema.minimum - 1)
+  for (const key of ['exclusiveMaximum', 'exclusiveMinimum'])
+    if (schema[key] !== undefined) add(key, schema[key])
   if (types.includes('integer')) add('type', 1.5)
+  if (schema.multipleOf !== undefined && typeof value === 'number')
+    add('multipleOf', value + schema.multipleOf / 2)
   if (Array.isArray(value)) {
+    if (schema.contains !== undefined) {
+      add('contains', [])
+      if (schema.minContains > 1) add('minContains', value.slice(0, schema.minContains - 1))
+      if (schema.maxContains !== undefined) add('maxContains', Array(schema.maxContains + 1).fill(value[0]))
+    }
+    for (const key of ['items', 'unevaluatedItems'])
+      if (schema[key] === false) add(key, [...value, { wrong: true }])
     if (schema.minItems > 0) add('minItems', value.slice(0, schema.minItems - 1))
     if (schema.maxItems !== undefined) add('maxItems', many(schema, value))
     if (schema.uniqueItems === true && value.length > 0) add('uniqueItems', [value[0], value[0]])

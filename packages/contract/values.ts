@@ -100,10 +100,24 @@ function integers(schema: Json): fc.Arbitrary<number> {
 
 function lists(
   document: Json,
-  { items, minItems = 0, maxItems = 3, uniqueItems = false }: Json,
+  {
+    items,
+    prefixItems = [],
+    contains,
+    minContains = contains === undefined ? 0 : 1,
+    minItems = 0,
+    maxItems = 3,
+    uniqueItems = false,
+  }: Json,
   ids: Ids,
   depth: number,
 ): fc.Arbitrary<Json> | null {
+  const first: Json[] = [...prefixItems, ...Array(minContains).fill(contains)]
+  if (first.length > 0) {
+    const values = first.map((each) => valuesOf(document, each, ids, depth + 1))
+    if (values.includes(null)) return minItems === 0 && minContains === 0 ? fc.constant([]) : null
+    return fc.tuple(...(values as Array<fc.Arbitrary<Json>>))
+  }
   const item = valuesOf(document, items ?? {}, ids, depth + 1)
   if (item === null) return minItems === 0 ? fc.constant([]) : null
   const lengths = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 3)) }
@@ -119,15 +133,20 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     oneOf,
     additionalProperties,
     propertyNames = {},
+    minProperties = 0,
     maxProperties = 3,
   } = schema
   if (Object.keys(properties).length === 0) {
-    if (typeof additionalProperties !== 'object') return fc.constant({})
-    const value = valuesOf(document, additionalProperties, ids, depth + 1)
+    const [pattern] = Object.entries<Json>(schema.patternProperties ?? {})
+    const other = pattern?.[1] ?? additionalProperties
+    if (typeof other !== 'object' && minProperties === 0) return fc.constant({})
+    const value = valuesOf(document, typeof other === 'object' ? other : {}, ids, depth + 1)
+    const names = { minLength: 1, maxLength: 20, ...(pattern && { pattern: pattern[0] }), ...propertyNames }
     return value === null
       ? fc.constant({})
-      : fc.dictionary(texts({ minLength: 1, maxLength: 20, ...propertyNames }).filter(isSafeName), value, {
-          maxKeys: Math.min(maxProperties, 2),
+      : fc.dictionary(texts(names).filter(isSafeName), value, {
+          minKeys: minProperties,
+          maxKeys: Math.max(minProperties, Math.min(maxProperties, 2)),
           noNullPrototype: true,
         })
   }

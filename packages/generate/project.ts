@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
+import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
@@ -96,9 +97,43 @@ function forTypes(document: any): void {
   visitSchemas(document, (schema) => {
     if (Array.isArray(schema.allOf)) schema.allOf = schema.allOf.map(asObject)
     if (schema.$defs !== undefined) schema.$defs = asObjects(schema.$defs)
+    // It ignores constraints beside a reference.
+    const { $ref, ...rest } = schema
+    if ($ref === undefined || Object.keys(rest).every((key) => annotations.has(key))) return
+    delete schema.$ref
+    schema.allOf = [...(schema.allOf ?? []), { $ref }]
   })
+  withoutDefinitions(document)
   if (document.components?.schemas !== undefined)
     document.components.schemas = asObjects(document.components.schemas)
+}
+
+const annotations = new Set(
+  'title description default deprecated readOnly writeOnly example examples $comment externalDocs xml'.split(
+    ' ',
+  ),
+)
+
+/** Moves the schemas in `$defs`, which it takes for properties, to the components. Changes the document. */
+function withoutDefinitions(document: any): void {
+  const names = new Map<unknown, string>()
+  const schemas = ((document.components ??= {}).schemas ??= {})
+  visitSchemas(document, (schema) => {
+    if (typeof schema.$ref !== 'string' || !/\/(\$defs|definitions)\//.test(schema.$ref)) return
+    const keys = keysOfFragment(schema.$ref)
+    const target = valueAt(document, keys)
+    if (typeof target !== 'object' || target === null) return
+    for (let n = 1; !names.has(target); n++) {
+      const name = `${keys.at(-1)!.replaceAll(/[^\w.-]/g, '_')}${n === 1 ? '' : `_${n}`}`
+      if (schemas[name] !== undefined) continue
+      schemas[name] = target
+      names.set(target, name)
+    }
+    schema.$ref = `#/components/schemas/${names.get(target)}`
+  })
+  visitSchemas(document, (schema) => {
+    for (const key of ['$defs', 'definitions']) delete schema[key]
+  })
 }
 
 /**

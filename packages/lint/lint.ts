@@ -2,7 +2,8 @@
 // are what a reader or a generated client would miss.
 import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
-import { unicodePattern } from '@platform-api/openapi/faults.ts'
+import { noticesOf, unicodePattern } from '@platform-api/openapi/faults.ts'
+import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
 import { groupBy } from '@platform-api/openapi/group-by.ts'
 
@@ -91,6 +92,18 @@ export async function lintOpenapi(
       rule: problem.ruleId,
     }
   })
+  // A pattern has a rule of its own, with its place. A document that cannot be read has errors already.
+  const document = await readOpenapi(resolve(file), options).catch(() => null)
+  for (const message of document === null ? [] : noticesOf(document))
+    if (!message.startsWith('The pattern '))
+      problems.push({
+        severity: 'warning',
+        file: relative(process.cwd(), resolve(file)),
+        line: 1,
+        column: 1,
+        message,
+        rule: 'readable/notice',
+      })
   return problems.toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
 }
 

@@ -11,9 +11,11 @@ type Json = any
 export function withExamples(document: Json): Json {
   const copy = structuredClone(document)
   const parts = new Set<Json>()
-  visitSchemas(copy, ({ allOf = [] }) => allOf.forEach((part: Json) => parts.add(resolve(copy, part))))
   visitSchemas(copy, (schema) => {
-    // A part of an `allOf` may require what another part declares.
+    for (const part of partsOf(schema)) parts.add(resolve(copy, part))
+  })
+  visitSchemas(copy, (schema) => {
+    // A part may require what another part declares.
     if (!parts.has(schema)) declareRequired(copy, schema)
     if (
       typeof schema.pattern === 'string' &&
@@ -27,6 +29,15 @@ export function withExamples(document: Json): Json {
       schema.type.sort((a: Json, b: Json) => Number(a === 'null') - Number(b === 'null'))
   })
   return copy
+}
+
+/** The schemas for the same value as the schema. */
+function partsOf(schema: Json): Json[] {
+  const alternatives = schema.properties === undefined ? [] : [schema.anyOf, schema.oneOf]
+  const single = [schema.not, schema.if, schema.then, schema.else]
+  return [schema.allOf, ...alternatives, single, Object.values(schema.dependentSchemas ?? {})]
+    .flatMap((list) => list ?? [])
+    .filter((part) => typeof part === 'object')
 }
 
 /** A schema may require a property that it does not declare. */

@@ -1,5 +1,5 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
-import { escaped } from './json-pointer.ts'
+import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
 import { isJson } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
@@ -257,11 +257,18 @@ function alternativesIn(document: Json, node: Json, depth = 0): Json[] {
   return [schema, ...inner.flatMap((each: Json) => alternativesIn(document, each, depth + 1))]
 }
 
-/** The schema with its `$ref` resolved; keywords beside the `$ref` are merged in. */
-export function schemaOf(document: Json, schema: Json): Json {
-  if (schema?.$ref === undefined) return schema ?? {}
-  const { $ref: _ref, ...beside } = schema
-  return { ...schemaOf(document, resolve(document, { $ref: schema.$ref })), ...beside }
+/** The schema with its `$ref` resolved; keywords beside each `$ref` are merged in. */
+export function schemaOf(document: Json, schema: Json, hops = 0): Json {
+  if (schema?.$ref === undefined || hops > 20) return schema ?? {}
+  const { $ref, ...beside } = schema
+  const target = schemaOf(document, valueAt(document, keysOfFragment($ref)), hops + 1)
+  const { properties, required } = target
+  return {
+    ...target,
+    ...beside,
+    ...(properties && beside.properties && { properties: { ...properties, ...beside.properties } }),
+    ...(required && beside.required && { required: [...new Set([...required, ...beside.required])] }),
+  }
 }
 
 function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {

@@ -3,6 +3,7 @@
 import { isHidden } from './document.ts'
 import { keysOfFragment, valueAt } from './json-pointer.ts'
 import { methods } from './methods.ts'
+import { resolve } from './resolve.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
@@ -38,8 +39,9 @@ export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean 
     if (typeof schema.pattern === 'string') readPattern(schema)
     for (const key of Object.keys(schema.patternProperties ?? {})) {
       const pattern = unicodePattern(key)
-      if (pattern === null || pattern === key) continue
-      schema.patternProperties[pattern] = schema.patternProperties[key]
+      if (pattern === key) continue
+      if (pattern === null) schema[unreadPattern] ??= key
+      else schema.patternProperties[pattern] = schema.patternProperties[key]
       delete schema.patternProperties[key]
     }
     for (const [exclusive, limit] of [
@@ -56,15 +58,40 @@ export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean 
   return document
 }
 
+const dialects =
+  /^https:\/\/(json-schema\.org\/draft\/2020-12\/schema|spec\.openapis\.org\/oas\/3\.\d\/dialect\/)/
+
 /** What no tool carries out, a sentence for each. */
 export function noticesOf(document: Json): string[] {
   const notices = new Set<string>()
+  const keywords = new Set<string>()
+  const dialect = (uri: unknown): void => {
+    if (typeof uri === 'string' && !dialects.test(uri))
+      notices.add(`The dialect ${uri} is not applied: schemas are read as JSON Schema 2020-12.`)
+  }
+  dialect(document.jsonSchemaDialect)
   visitSchemas(document, (schema) => {
+    for (const key of Object.keys(schema)) keywords.add(key)
+    dialect(schema.$schema)
     if (typeof schema[unreadPattern] === 'string')
       notices.add(
         `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
       )
+    if (hasNoValue(document, schema))
+      notices.add('An allOf of different types has no value: it can be neither sent nor answered.')
+    if (schema.discriminator?.defaultMapping !== undefined)
+      notices.add('defaultMapping is not applied: an unknown value of the discriminator is refused.')
+    if (schema.if !== undefined && (schema.then === undefined || schema.else === undefined))
+      keywords.add('lone if')
   })
+  if (keywords.has('xml')) notices.add('xml is not applied: bodies of XML are not read.')
+  if (keywords.has('contentSchema'))
+    notices.add('contentSchema is not validated: no tool reads the document inside a text.')
+  const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => keywords.has(key))
+  if (unevaluated.length > 0 && (keywords.has('contains') || keywords.has('lone if')))
+    notices.add(
+      `${unevaluated.join(' and ')}: what contains, or an if without then or else, evaluates is not counted.`,
+    )
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
     const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
       (key) =>
@@ -79,6 +106,16 @@ export function noticesOf(document: Json): string[] {
         notices.add(`${method.toUpperCase()} ${path} is left out: no request has what follows the #.`)
   }
   return [...notices]
+}
+
+function hasNoValue(document: Json, { allOf }: Json): boolean {
+  if (!Array.isArray(allOf)) return false
+  const types = allOf
+    .map((part): Json => resolve(document, part)?.type)
+    .filter((type) => type !== undefined)
+    .map((type) => [type].flat().flatMap((each) => (each === 'number' ? ['number', 'integer'] : each)))
+  const [first, ...others] = types
+  return first !== undefined && !first.some((type) => others.every((other) => other.includes(type)))
 }
 
 function readPattern(schema: Json): void {
