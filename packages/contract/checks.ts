@@ -48,7 +48,7 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
     return [
       { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
     ]
-  if (!isJson(type!)) return []
+  if (!isJson(type!) || found.schema.format === 'binary') return []
   if (body === undefined) return [{ check: 'media-type', expected: 'JSON', actual: excerpt(answer) }]
   const [problem] = validation.answered(found.pointer, body)
   return problem === undefined

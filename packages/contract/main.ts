@@ -136,8 +136,7 @@ export async function runCommand(
     return 0
   }
   const loaded = await loadProfile(options.profile, { openapi })
-  const neverSucceeds = new Set([...loaded.neverSucceeds, ...(options['may-fail'] ?? [])])
-  const profile = { ...loaded, neverSucceeds }
+  const profile = { ...loaded, mayFail: new Set([...loaded.mayFail, ...(options['may-fail'] ?? [])]) }
   const key = options.key ?? process.env.CONTRACT_KEY ?? null
   if (options.url === undefined || (key === null && profile.accounts !== null))
     throw new UsageError('--url and --key are required. See --help.')

@@ -21,6 +21,8 @@ export interface ContractProfile {
    * their errors, and 404 is right where the server does not have them.
    */
   neverSucceeds: ReadonlySet<string>
+  /** Operations that are tried and need not succeed. */
+  mayFail: ReadonlySet<string>
   /** Whether a server refuses all that it must, so that checks at the same time cannot disturb each other. */
   concurrent: boolean
   /** How to avoid the rate limits. */
@@ -128,6 +130,7 @@ export const openapi: ContractProfile = {
   accounts: null,
   flows: [],
   neverSucceeds: new Set(),
+  mayFail: new Set(),
   concurrent: false,
   rateLimitAdvice: 'Start a test server with higher limits',
   requests: {

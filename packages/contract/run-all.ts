@@ -149,7 +149,7 @@ export function hasSucceeded(matrix: Outcome['matrix'], operation: Operation): b
 /** The operations that never succeeded, with the last refusal, except those that the profile names. */
 function unreached({ options, matrix, refusals }: Shared, selected: Operation[]): Unfinished[] {
   return selected
-    .filter((operation) => maySucceedAtAll(operation) && !isUnreachable(options, operation))
+    .filter((operation) => maySucceedAtAll(operation) && !isAllowedToFail(options, operation))
     .filter((operation) => !hasSucceeded(matrix, operation))
     .map(({ id }) => {
       const refusal = refusals.get(id)
@@ -161,6 +161,10 @@ function unreached({ options, matrix, refusals }: Shared, selected: Operation[])
     })
 }
 
+function isAllowedToFail(options: RunOptions, operation: Operation): boolean {
+  return isUnreachable(options, operation) || options.profile.mayFail.has(operation.id)
+}
+
 /** Whether the contract declares a status below 400. */
 function maySucceedAtAll({ responses, otherResponses }: Operation): boolean {
   return [...responses.keys(), ...otherResponses.keys()].some((status) =>
@@ -170,7 +174,7 @@ function maySucceedAtAll({ responses, otherResponses }: Operation): boolean {
 
 function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selected: Operation[]): string[] {
   const allowed = selected
-    .filter((operation) => isUnreachable(options, operation) && !hasSucceeded(matrix, operation))
+    .filter((operation) => isAllowedToFail(options, operation) && !hasSucceeded(matrix, operation))
     .map(({ id }) => `${id} never succeeded, which is allowed`)
   return waits === 0
     ? allowed

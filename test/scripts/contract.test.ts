@@ -59,7 +59,7 @@ t.test(
       server.key,
       '--seed',
       '7',
-      ...(isLongForm ? ['--runs', '3'] : ['--runs', '1', '--may-fail', 'transferProject']),
+      ...(isLongForm ? ['--runs', '3'] : ['--runs', '1']),
       ...tags.flatMap((tag) => ['--tag', tag]),
       '--html',
       html,
