@@ -90,7 +90,7 @@ async function findSenderBySession(
   id: string,
 ): Promise<Principal | ApiError> {
   const row = await tx.prisma.signIn.findUnique({ where: { id }, select: { userId: true } })
-  // As in the list of sessions, nobody else learns that the session exists.
+  // Only its user and operators may know that a session exists.
   if (row === null || (row.userId !== principal.userId && !isOperator(principal)))
     throw notFound('session', id)
   const sender = await readPrincipalOfSession(tx, id).catch(asApiError)

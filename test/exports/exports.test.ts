@@ -169,7 +169,7 @@ t.test('an export has all that the account holds, and no secrets', async (t) => 
   t.ok(text.split('\n').length > 20, 'each item has a line of its own')
 
   const mails = await prisma.mail.findMany({ where: { userId: person.id, kind: 'account_exported' } })
-  t.equal(mails.length, 1, 'the user is told')
+  t.equal(mails.length, 1, 'the user gets one e-mail')
 })
 
 t.test('parts of the file can be read, and an unchanged file is not sent again', async (t) => {
@@ -214,7 +214,7 @@ t.test('requests at once start one export, and three exports are the limit of a 
   t.same(worker.errors, [])
 })
 
-t.test('only a key or a session with all rights exports, and nobody else', async (t) => {
+t.test('an export needs a key or a session with all rights', async (t) => {
   const person = await server.person()
   const { body: project } = await person.client.post('/projects', { name: 'Mine' })
   await createExport(server, person.id)
