@@ -18,7 +18,7 @@ import { createOperations, createWith, requestParts, sample } from './requests.t
 import { resourcesOf, type Resource } from './resources.ts'
 import { mayAnswer, maySucceed, type Run } from './run-context.ts'
 import { changedNames, matchesSent } from './equality.ts'
-import type { Answer } from './sender.ts'
+import { requestTarget, type Answer } from './sender.ts'
 import type { Part } from './part.ts'
 import { checkPromises } from './promises.ts'
 import { checkSubResource, subResourcesOf } from './sub-resources.ts'
@@ -143,8 +143,7 @@ async function checkCreation(run: Run, { kind }: Resource): Promise<Made | null>
 /** The path at which the operation reads the resource; null if its parents are unknown. */
 function pathOf(read: Operation, known: KnownResource): string | null {
   const values = itemPath(read, known)
-  if (values === null) return null
-  return Object.entries(values).reduce((text, [name, id]) => text.replace(`{${name}}`, id), read.path)
+  return values === null ? null : requestTarget(read, { path: values, query: {} })
 }
 
 /** Whether a returned property has the type of the value that was sent; a namesake may be another thing. */

@@ -12,6 +12,7 @@ import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
+import { dataKeys, nameMaps } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { withOperationNames } from './names.ts'
 import { emitHandlers, emitRoutes, emitTable } from './table.ts'
@@ -143,9 +144,6 @@ function withoutDefinitions(document: any): void {
 const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends unknown
     ? T & { [P in Extract<keyof T, K>]-?: T[P] }
     : never;`
-
-const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
-const nameMaps = new Set(['properties', 'patternProperties', '$defs', 'schemas', 'headers', 'responses'])
 
 /** openapi-typescript would resolve a `$ref` in an example, which is data. Changes the node. */
 function dropReferencesInData(node: any, parent: string): void {

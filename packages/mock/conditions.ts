@@ -11,10 +11,10 @@ export function withEtag(answer: MockAnswer): MockAnswer {
   return { ...answer, headers: { ...answer.headers, [name]: `"${hash.slice(0, 22)}"` } }
 }
 
-/** The ETag of the answer; undefined if the contract declares none. */
+/** The ETag of the answer; undefined if it has none. */
 export function etagOf(answer: MockAnswer): string | undefined {
   const name = nameIn(answer)
-  return name === undefined ? undefined : withEtag(answer).headers[name]
+  return name === undefined ? undefined : answer.headers[name]
 }
 
 /** 304 without a body if `If-None-Match` names the answer's ETag and the operation declares 304. */

@@ -179,9 +179,8 @@ export async function createMock({
     requireMatch(operation, request, () => {
       const read = operations.find((each) => each.method === 'GET' && each.path === operation.path)
       if (read === undefined) return undefined
-      return etagOf(
-        resources.apply({ ...stored, operation: read, query: {}, body: undefined }, usualAnswer(read)),
-      )
+      const asked = { ...stored, operation: read, query: {}, body: undefined }
+      return etagOf(withEtag(resources.apply(asked, usualAnswer(read))))
     })
     const answer = withEtag(resources.apply(stored, usualAnswer(operation)))
     return unlessMatched(operation, request.headers['if-none-match'], answer)

@@ -8,8 +8,10 @@ type Json = any
 /** Where a file that others refer to has its schemas with an `$anchor`. */
 const anchorsKey = 'x-anchors'
 
-const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
-const nameMaps = new Set(
+/** The keys of data, which has no schemas and no references. */
+export const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
+/** The keys of maps, in which every key is a name. */
+export const nameMaps = new Set(
   'properties patternProperties dependentSchemas $defs definitions schemas headers responses'.split(' '),
 )
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { newId } from '../../infra/ids.ts'
-import { RequestRecorder, type EndedRequest } from '../../services/usage/recorder.ts'
+import { RequestRecorder } from '../../services/usage/recorder.ts'
 import { usageRetentionTasks } from '../../services/usage/usage.ts'
 import { startChatFixture } from '../support/ai/chat.ts'
 import { startDocumentWorker } from '../support/ai/document-worker.ts'
@@ -12,6 +12,7 @@ import {
   createMember,
   createProject,
   createUsage,
+  requestOf,
 } from '../support/database/db-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { createClient, type Client } from '../support/http/client.ts'
@@ -45,21 +46,6 @@ async function reportOf(
     ]),
   )
 }
-
-const requestOf = (userId: string, fields: Partial<EndedRequest> = {}): EndedRequest => ({
-  userId,
-  keyId: newId('key'),
-  projectId: null,
-  operation: 'listProjects',
-  method: 'GET',
-  status: 200,
-  errorCode: null,
-  durationMs: 1,
-  requestId: 'req_1',
-  clientRequestId: null,
-  downloadedBytes: 0,
-  ...fields,
-})
 
 const keyOf = async ({ id: userId }: Person): Promise<string> =>
   (await prisma.apiKey.findFirstOrThrow({ where: { userId }, orderBy: { id: 'asc' } })).id

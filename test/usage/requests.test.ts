@@ -4,9 +4,9 @@ import t from 'tap'
 import { newId, newIdAt } from '../../infra/ids.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { surplusRequestTasks, usageRetentionTasks } from '../../services/usage/usage.ts'
-import { RequestRecorder, type EndedRequest } from '../../services/usage/recorder.ts'
+import { RequestRecorder } from '../../services/usage/recorder.ts'
 import { createClient } from '../support/http/client.ts'
-import { createApiKey, createApiRequest } from '../support/database/db-fixtures.ts'
+import { createApiKey, createApiRequest, requestOf } from '../support/database/db-fixtures.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -18,23 +18,6 @@ const { prisma } = database
 async function listed({ client }: Pick<Person, 'client'>, query = ''): Promise<any[]> {
   await requestRecorder.flush()
   return (await client.get(`/requests?order=asc&limit=100${query}`)).body.data
-}
-
-function requestOf(userId: string, fields: Partial<EndedRequest> = {}): EndedRequest {
-  return {
-    userId,
-    keyId: newId('key'),
-    projectId: null,
-    operation: 'listProjects',
-    method: 'GET',
-    status: 200,
-    errorCode: null,
-    durationMs: 1,
-    requestId: 'req_1',
-    clientRequestId: null,
-    downloadedBytes: 0,
-    ...fields,
-  }
 }
 
 t.test('a request is listed with its operation, status, error and key, and without data', async (t) => {

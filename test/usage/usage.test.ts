@@ -5,9 +5,9 @@ import { unavailable } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { usageRetentionTasks } from '../../services/usage/usage.ts'
-import { RequestRecorder, type EndedRequest, type RecorderOptions } from '../../services/usage/recorder.ts'
+import { RequestRecorder, type RecorderOptions } from '../../services/usage/recorder.ts'
 import { createDatabaseProxy } from '../support/database/database-proxy.ts'
-import { createFile } from '../support/database/db-fixtures.ts'
+import { createFile, requestOf } from '../support/database/db-fixtures.ts'
 import { sharedDataOf } from '../support/operations/operation-fixtures.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -32,20 +32,6 @@ const none = {
   prompt_tokens: 0,
   completion_tokens: 0,
 }
-
-const requestOf = (userId: string): EndedRequest => ({
-  userId,
-  keyId: newId('key'),
-  projectId: null,
-  operation: 'listProjects',
-  method: 'GET',
-  status: 200,
-  errorCode: null,
-  durationMs: 1,
-  requestId: 'req_1',
-  clientRequestId: null,
-  downloadedBytes: 0,
-})
 
 /** A recorder without a timer: it writes when a test calls `flush()`. */
 function recorderOn(db: Db, options: RecorderOptions = {}): RequestRecorder {

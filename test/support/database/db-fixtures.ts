@@ -9,6 +9,7 @@ import { insertKnowledgeBase } from '../../../services/ai/knowledge/knowledge-ba
 import { insertSession, type NewSession } from '../../../services/ai/chat/sessions.ts'
 import { countTokens } from '../../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../../services/events/log.ts'
+import type { EndedRequest } from '../../../services/usage/recorder.ts'
 import type { Prisma } from '../../../generated/prisma/client.js'
 import { newId, newRequestId, timeOf } from '../../../infra/ids.ts'
 import { insertMember } from '../../../services/projects/members.ts'
@@ -560,4 +561,22 @@ export async function createMessage(
     data: { messageCount: { increment: 1 }, lastMessageAt: createdAt },
   })
   return id
+}
+
+/** A request that has ended, for a recorder. */
+export function requestOf(userId: string, fields: Partial<EndedRequest> = {}): EndedRequest {
+  return {
+    userId,
+    keyId: newId('key'),
+    projectId: null,
+    operation: 'listProjects',
+    method: 'GET',
+    status: 200,
+    errorCode: null,
+    durationMs: 1,
+    requestId: 'req_1',
+    clientRequestId: null,
+    downloadedBytes: 0,
+    ...fields,
+  }
 }
