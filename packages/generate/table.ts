@@ -1,6 +1,6 @@
 // Writes the table of operations and the routes of a server for any document.
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
-import { pathNames, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
+import { pathNames, type Operation, type Parameter, type Response } from '@platform-api/openapi/document.ts'
 import { groupBy } from '@platform-api/openapi/group-by.ts'
 import { concreteType, essenceOf } from '@platform-api/openapi/media-types.ts'
 import { formOf } from './forms.ts'
@@ -63,6 +63,21 @@ export interface MediaInfo {
   form?: FormInfo
 }
 
+export interface AnswerMedia {
+  /** As declared; it may be a range. */
+  type: string
+  /** The media type that is sent if the answer names none. */
+  sent: string
+  /** Where openapi.json has the schema; null if there is none. */
+  pointer: string | null
+}
+
+export interface AnswerInfo {
+  media: AnswerMedia[]
+  /** The names of the required header fields. */
+  headers: string[]
+}
+
 export interface OperationInfo {
   id: OperationId
   method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH' | 'OPTIONS'
@@ -76,8 +91,8 @@ export interface OperationInfo {
   fixedQuery?: Array<[name: string, value: string]>
   parameters: ParameterInfo[]
   body: { required: boolean; media: MediaInfo[] } | null
-  /** The first media type of each declared status that has a body. */
-  types: Record<string, string>
+  /** By status, range of statuses (\`4XX\`), or \`default\`. */
+  answers: Record<string, AnswerInfo>
   /** The alternatives of which a request meets one, by sending all its credentials; [] is none. */
   security: Credential[][]
   /** The alternative that most operations have. */
@@ -117,19 +132,30 @@ function row(document: Json, operation: Operation): object {
               form: formOf(document, media) ?? undefined,
             })),
           },
-    types: Object.fromEntries(
-      all
-        .filter(([, { media }]) => media.length > 0)
-        .map(([status, { media }]) => [
-          status === 'DEFAULT' ? 'default' : String(status),
-          concreteType(media[0].type, media[0].schema),
-        ]),
+    answers: Object.fromEntries(
+      all.map(([status, response]) => [
+        status === 'DEFAULT' ? 'default' : String(status),
+        answerRow(document, response),
+      ]),
     ),
     security,
     credentials,
     scopes,
     optionalKey,
     hasHead: item.head === undefined ? undefined : true,
+  }
+}
+
+function answerRow(document: Json, { media, headers }: Response): object {
+  return {
+    media: media.map(({ type, schema, pointer }) => ({
+      type,
+      sent: concreteType(type, schema),
+      pointer: hasSchema(document, pointer) ? pointer : null,
+    })),
+    headers: headers
+      .filter(({ required, name }) => required && !/^content-type$/i.test(name))
+      .map(({ name }) => name),
   }
 }
 

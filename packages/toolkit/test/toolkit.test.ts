@@ -151,10 +151,15 @@ t.test('generate --plugin writes what an app of its own registers', async (t) =>
   const app = Fastify()
   t.teardown(() => app.close())
   app.post('/own', async ({ body }) => ({ body }))
+  const author = { id: '0b4c21ee-bc02-4d07-8b2c-973352f9eae6', name: 'Ada' }
+  let asked: any
   const handlers = Object.fromEntries(
     Object.keys(operations).map((id) => [
       id,
-      async (request: any) => ({ status: 200, body: { id, ...request } }),
+      async (request: object) => {
+        asked = { id, ...request }
+        return { status: id === 'createAuthor' ? 201 : 200, body: { ...author, row: 1 } }
+      },
     ]),
   )
   await app.register(api, {
@@ -170,12 +175,10 @@ t.test('generate --plugin writes what an app of its own registers', async (t) =>
     const answer = await app.inject({ method, url, headers, ...(payload && { payload }) })
     return [answer.statusCode, answer.json()]
   }
-  const author = '0b4c21ee-bc02-4d07-8b2c-973352f9eae6'
-  t.match(await call('GET', `/v2/api/authors/${author}`), [
-    200,
-    { id: 'getAuthor', path: { author_id: author } },
-  ])
-  t.match(await call('POST', '/v2/api/authors', { name: 'Ada' }), [200, { body: { name: 'Ada' } }])
+  t.same(await call('GET', `/v2/api/authors/${author.id}`), [200, author])
+  t.match(asked, { id: 'getAuthor', path: { author_id: author.id } })
+  t.same(await call('POST', '/v2/api/authors', { name: 'Ada' }), [201, author])
+  t.match(asked, { id: 'createAuthor', body: { name: 'Ada' } })
   t.match(await call('POST', '/v2/api/authors', { name: '' }), [400, { problems: [{ at: '/name' }] }])
   t.same(await call('GET', '/v2/api/authors', undefined, 'other'), [401, { message: 'No key', problems: [] }])
   t.same(

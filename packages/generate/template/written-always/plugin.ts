@@ -2,6 +2,7 @@
 // the answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import glue from 'fastify-openapi-glue'
+import { AnswerError, renderAnswer, type AnyAnswer } from './answers.ts'
 import { readForm } from './form.ts'
 import { HttpError, type AllHandlers } from './handler.ts'
 import { essenceOf, isJson, mediaFor } from './openapi/media-types.ts'
@@ -10,13 +11,6 @@ import { patternOf } from './openapi/path-template.ts'
 import { operations, type OperationId, type OperationInfo } from './operations.ts'
 import { skeleton } from './routes.ts'
 import { requireValid } from './validation.ts'
-
-interface AnyAnswer {
-  status: number
-  type?: string
-  headers?: Record<string, string>
-  body?: unknown
-}
 
 const operationsByRoute = Map.groupBy<string, OperationInfo>(
   Object.values(operations),
@@ -29,6 +23,11 @@ export interface ApiOptions {
   authenticate(request: FastifyRequest, operation: OperationInfo): Promise<void>
   /** The body of every error, and its media type. */
   errorBody(error: HttpError, request: FastifyRequest): { type: string; body: unknown }
+  /**
+   * Whether an answer that the contract does not declare becomes a 500, with a line in the log. The default
+   * is true, unless NODE_ENV is `production`.
+   */
+  validateAnswers?: boolean
 }
 
 /**
@@ -40,10 +39,11 @@ export async function api(app: FastifyInstance, options: ApiOptions): Promise<vo
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const known = error instanceof HttpError ? error : new HttpError(error.statusCode ?? 500, error.message)
-    if (known.status === 500) console.error(error)
+    if (known.status === 500) console.error(error instanceof AnswerError ? error.message : error)
     return sendError(options.errorBody(known, request), known.status, reply)
   })
   const { prefix } = app
+  const { validateAnswers = process.env.NODE_ENV !== 'production' } = options
   await app.register(glue, {
     specification: skeleton,
     operationResolver: (id) => {
@@ -58,7 +58,7 @@ export async function api(app: FastifyInstance, options: ApiOptions): Promise<vo
           await options.authenticate(request, operation)
           const given = await validRequest(operation, request, prefix)
           const handler = options.handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
-          return send(operation, await handler(given), reply)
+          return send(operation, await handler(given), validateAnswers, reply)
         },
       }
     },
@@ -130,15 +130,17 @@ function formOf(fields: URLSearchParams): Record<string, string | string[]> {
   )
 }
 
-function send(operation: OperationInfo, answer: AnyAnswer, reply: FastifyReply): FastifyReply {
-  const { status, headers = {}, body } = answer
-  const declared = operation.types[status] ?? operation.types[`${Math.floor(status / 100)}XX`]
-  const type = answer.type ?? declared ?? operation.types.default
-  void reply.code(status).headers(headers)
-  if (body === undefined) return reply.send()
+function send(
+  operation: OperationInfo,
+  answer: AnyAnswer,
+  isChecked: boolean,
+  reply: FastifyReply,
+): FastifyReply {
+  const { type, payload } = renderAnswer(operation, answer, isChecked)
+  void reply.code(answer.status).headers(answer.headers ?? {})
+  if (payload === undefined) return reply.send()
   if (type !== undefined && !reply.hasHeader('content-type')) void reply.header('content-type', type)
-  const isRaw = typeof body === 'string' || Buffer.isBuffer(body)
-  return reply.send(isRaw && type !== undefined && !isJson(type) ? body : JSON.stringify(body))
+  return reply.send(payload)
 }
 
 export function sendError(

@@ -1,7 +1,5 @@
 // Validates requests against the schemas of openapi.json. A schema is compiled with its first request.
-import { readFileSync } from 'node:fs'
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { fullFormats } from 'ajv-formats/dist/formats.js'
+import { createCheck, document, type Check } from './contract.ts'
 import { HttpError, type Problem } from './handler.ts'
 import { isJson, mediaFor } from './openapi/media-types.ts'
 import { readParameters, type RawParameters } from './openapi/parameters.ts'
@@ -9,11 +7,9 @@ import { forText } from './openapi/text-values.ts'
 import { requestView } from './openapi/views.ts'
 import type { OperationInfo, ParameterInfo } from './operations.ts'
 
-const document = JSON.parse(readFileSync(new URL('openapi.json', import.meta.url), 'utf8'))
 const contract = requestView(document)
-const text = createAjv('array', forText(contract))
-const json = createAjv(false, contract)
-const compiled = new Map<string, ValidateFunction>()
+const text = createCheck(forText(contract), 'array')
+const json = createCheck(contract, false)
 
 export interface Parameters {
   path: Record<string, unknown>
@@ -55,9 +51,9 @@ function bodyProblems({ id, body }: OperationInfo, { type, value }: Body): Probl
     throw new HttpError(415, `Send one of ${body.media.map((each) => each.type).join(', ')}`)
   if (media.pointer === null || Buffer.isBuffer(value)) return []
   const { pointer, form } = media
-  const ajv = form !== undefined || !isJson(type) ? text : json
+  const check = form !== undefined || !isJson(type) ? text : json
   const checked = form === undefined ? value : withoutFiles(value as object)
-  const problems = check(ajv, `${id} body ${type}`, () => ({ $ref: `contract${pointer}` }), checked, 'body')
+  const problems = list(check, `${id} body ${type}`, () => ({ $ref: `contract${pointer}` }), checked, 'body')
   if (form !== undefined)
     for (const [name, converted] of Object.entries(checked as object))
       if (!form.files.includes(name)) (value as Record<string, unknown>)[name] = converted
@@ -96,39 +92,21 @@ function problemsOf(
   })
   // Values of JSON have types of their own; the others are text.
   return [
-    ...(own.length > 0 ? check(text, `${id} ${where}`, of(false), values, where) : []),
-    ...(own.some((each) => each.isJson) ? check(json, `${id} ${where} json`, of(true), values, where) : []),
+    ...(own.length > 0 ? list(text, `${id} ${where}`, of(false), values, where) : []),
+    ...(own.some((each) => each.isJson) ? list(json, `${id} ${where} json`, of(true), values, where) : []),
   ]
 }
 
-function check(
-  ajv: Ajv2020,
+function list(
+  check: Check,
   key: string,
   schema: () => object,
   value: unknown,
   where: Problem['in'],
 ): Problem[] {
-  let validate = compiled.get(key)
-  if (validate === undefined) compiled.set(key, (validate = ajv.compile(schema())))
-  if (validate(value)) return []
-  return validate.errors!.map(({ instancePath, message = 'is invalid' }) => ({
+  return check(key, schema, value).map(({ instancePath, message = 'is invalid' }) => ({
     in: where,
     at: instancePath,
     message,
   }))
-}
-
-function createAjv(coerceTypes: false | 'array', contract: object): Ajv2020 {
-  const ajv = new Ajv2020({
-    strict: false,
-    validateSchema: false,
-    ownProperties: true,
-    allErrors: true,
-    inlineRefs: false,
-    logger: false,
-    coerceTypes,
-  })
-  for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format)
-  ajv.addSchema(contract, 'contract')
-  return ajv
 }
