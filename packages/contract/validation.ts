@@ -1,9 +1,10 @@
 // Validates values against the schemas of the contract. Where answers are closed, an undeclared property of
 // one is a leak.
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { ErrorObject, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { visitSchema } from '@platform-api/openapi/schema-places.ts'
+import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { forText, schemaForText } from '@platform-api/openapi/text-values.ts'
+import { createAjv, rebased } from '@platform-api/openapi/validators.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import type { Json } from '@platform-api/openapi/document.ts'
 
@@ -21,8 +22,7 @@ export function createValidation(document: Json, { closed }: { closed: boolean }
   const open = validatorsOf(requestView(document))
   const answers = responseView(document)
   const answered = validatorsOf(closed ? withoutAdditionalProperties(answers) : answers)
-  const ajv = ajvOf(true)
-  ajv.addSchema(forText({ components: document.components }), 'contract')
+  const ajv = createAjv(forText({ components: document.components }), { isText: true, formats })
   const parameters = new Map<Json, ValidateFunction>()
   return {
     asked: (pointer, value) => problemsOf(open(pointer), value),
@@ -35,8 +35,7 @@ export function createValidation(document: Json, { closed }: { closed: boolean }
 }
 
 function validatorsOf(document: Json): (pointer: string) => ValidateFunction {
-  const ajv = ajvOf(false)
-  ajv.addSchema(document, 'contract')
+  const ajv = createAjv(document, { isText: false, formats })
   const compiled = new Map<string, ValidateFunction>()
   return (pointer) => {
     if (!compiled.has(pointer)) compiled.set(pointer, ajv.compile({ $ref: `contract${pointer}` }))
@@ -44,52 +43,26 @@ function validatorsOf(document: Json): (pointer: string) => ValidateFunction {
   }
 }
 
-function ajvOf(coerce: boolean): Ajv2020 {
-  const ajv = new Ajv2020({
-    strict: false,
-    validateSchema: false,
-    ownProperties: true,
-    allErrors: true,
-    inlineRefs: false,
-    coerceTypes: coerce && 'array',
-    logger: false,
-  })
-  for (const [name, format] of Object.entries(fullFormats)) ajv.addFormat(name, format)
-  ajv.addFormat('timezone', isTimezone)
-  ajv.addFormat('binary', true)
-  return ajv
-}
+const formats = { ...fullFormats, timezone: isTimezone, binary: true } as const
 
 function problemsOf(validate: ValidateFunction, value: Json): ErrorObject[] {
   return validate(value) ? [] : validate.errors!
 }
 
-/** A copy whose references lead to the document that Ajv has under the name `contract`. */
-export function rebased(schema: Json): Json {
-  const copy = structuredClone(schema)
-  visitSchema(copy, (each) => {
-    if (typeof each.$ref === 'string') each.$ref = `contract${each.$ref}`
-  })
-  return copy
-}
-
 const combining = ['allOf', 'anyOf', 'oneOf']
 
-/** A copy in which objects that list their properties allow no others. */
-function withoutAdditionalProperties(node: Json, combined = false): Json {
-  if (Array.isArray(node)) return node.map((item) => withoutAdditionalProperties(item, combined))
-  if (typeof node !== 'object' || node === null) return node
-  const copy = Object.fromEntries(
-    Object.entries<Json>(node).map(([key, value]) => [
-      key,
-      withoutAdditionalProperties(value, combining.includes(key)),
-    ]),
-  )
-  const lists =
-    typeof node.properties === 'object' && node.type !== undefined && [node.type].flat().includes('object')
-  if (lists && !combined && node.additionalProperties === undefined && !combining.some((key) => key in node))
-    copy.additionalProperties = false
-  return copy
+/** Lets objects that list their properties have no others. Changes the document. */
+function withoutAdditionalProperties(document: Json): Json {
+  const partsOf = (schema: Json): Json[] => combining.flatMap((key) => schema[key] ?? [])
+  const combined = new Set<Json>()
+  visitSchemas(document, (schema) => partsOf(schema).forEach((part) => combined.add(part)))
+  visitSchemas(document, (schema) => {
+    const { properties, type, additionalProperties } = schema
+    if (properties === undefined || ![type].flat().includes('object') || combined.has(schema)) return
+    if (additionalProperties === undefined && partsOf(schema).length === 0)
+      schema.additionalProperties = false
+  })
+  return document
 }
 
 function isTimezone(name: string): boolean {

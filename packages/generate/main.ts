@@ -1,6 +1,7 @@
 // `npm run toolkit -- generate FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for
 // each operation. Handlers that exist are kept.
 //   --plugin        writes only generated/, with a Fastify plugin for an app of your own: generated/plugin.ts
+//   --no-formats    the server does not validate formats, which JSON Schema allows
 //   --allow-remote  opens references to URLs
 // Exit code: 2 if the document cannot be read.
 import { resolve } from 'node:path'
@@ -21,13 +22,19 @@ try {
   process.exit(2)
 }
 
-function readArguments(): { file: string; out: string; allowRemote: boolean; isPlugin: boolean } {
+function readArguments() {
   const { values, positionals } = parseArgs({
-    options: { out: { type: 'string' }, plugin: { type: 'boolean', default: false }, ...remoteOption },
+    options: {
+      out: { type: 'string' },
+      plugin: { type: 'boolean', default: false },
+      'no-formats': { type: 'boolean', default: false },
+      ...remoteOption,
+    },
     allowPositionals: true,
   })
   const [file] = positionals
   if (values.out === undefined || positionals.length !== 1)
     throw new Error('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
-  return { file, out: values.out, allowRemote: values['allow-remote'], isPlugin: values.plugin }
+  const { out, 'allow-remote': allowRemote, plugin: isPlugin, 'no-formats': noFormats } = values
+  return { file, out, allowRemote, isPlugin, noFormats }
 }

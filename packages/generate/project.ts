@@ -32,13 +32,18 @@ export interface ProjectReport {
 /**
  * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
  * @param out a folder; existing handlers in it are kept.
- * @param options `isPlugin`: only the Fastify plugin, for an app of one's own.
+ * @param options `isPlugin`: only the Fastify plugin, for an app of one's own; `noFormats`: the server does not
+ * validate formats.
  * @throws DocumentError before anything is written, if the document cannot be read.
  */
 export async function generateProject(
   file: string,
   out: string,
-  { isPlugin = false, ...options }: { allowRemote?: boolean; isPlugin?: boolean } = {},
+  {
+    isPlugin = false,
+    noFormats = false,
+    ...options
+  }: { allowRemote?: boolean; isPlugin?: boolean; noFormats?: boolean } = {},
 ): Promise<ProjectReport> {
   const document = withOperationNames(await readOpenapi(resolve(file), options))
   addDiscriminatorValues(document)
@@ -60,7 +65,7 @@ export async function generateProject(
   const hasOneView = JSON.stringify(requests) === JSON.stringify(responses)
   const asked = hasOneView ? "export type { operations } from './types.ts'\n" : await typesOf(requests)
   await write('generated/request-types.ts', note + asked)
-  await write('generated/operations.ts', note + emitTable(document, operations))
+  await write('generated/operations.ts', note + emitTable(document, operations, !noFormats))
   await write('generated/routes.ts', note + emitRoutes(operations))
   for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
   for (const name of sharedModules)
@@ -167,6 +172,8 @@ export const sharedModules = [
   'schema-places.ts',
   'subschemas.ts',
   'text-values.ts',
+  'unevaluated.ts',
+  'validators.ts',
   'views.ts',
 ]
 

@@ -11,7 +11,7 @@ type Json = any
 const text = (value: string): string => JSON.stringify(value)
 
 /** The source of operations.ts: the ids by tag, and what the server needs to know of each operation. */
-export function emitTable(document: Json, operations: Operation[]): string {
+export function emitTable(document: Json, operations: Operation[], validatesFormats: boolean): string {
   const byTag = modulesOf(operations).map(
     ({ tag, operations: own }) => `  ${text(tag)}:\n${own.map(({ id }) => `    | ${text(id)}`).join('\n')}`,
   )
@@ -102,6 +102,9 @@ export interface OperationInfo {
   optionalKey: boolean
   hasHead?: boolean
 }
+
+/** Whether values of schemas with a format must have it. */
+export const validatesFormats = ${validatesFormats}
 
 export const operations: Record<OperationId, OperationInfo> = {
 ${rows.join('\n')}

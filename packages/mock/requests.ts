@@ -1,11 +1,11 @@
 // Validates requests to the mock server as the real server does.
-import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import type { ValidateFunction } from 'ajv'
 import { mediaFor as mediaOf } from '@platform-api/openapi/media-types.ts'
 import { isJson, type Media, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
-import { rebased } from '@platform-api/contract/validation.ts'
-import { isDiscriminated, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
+import { discriminatedIn, isMapped, withChosenAlternative } from '@platform-api/openapi/discriminators.ts'
 import type { ParameterStyle } from '@platform-api/openapi/parameters.ts'
 import { forText, schemaForText } from '@platform-api/openapi/text-values.ts'
+import { createAjv, rebased } from '@platform-api/openapi/validators.ts'
 import { requestView } from '@platform-api/openapi/views.ts'
 import type { Problem } from './errors.ts'
 import type { MockProfile } from './profile.ts'
@@ -27,22 +27,11 @@ export interface RequestValues {
 /** @returns a function that lists the problems of a request. Schemas are compiled on first use. */
 export function createRequestCheck(document: Json, { formats, check: addProblems }: MockProfile) {
   const asked = withChosenAlternatives(requestView(document))
-  const ajvs = { text: createAjv('array', forText(asked)), json: createAjv(false, asked) }
-  const compiled = new Map<string, ValidateFunction>()
-
-  function createAjv(coerceTypes: false | 'array', contract: Json): InstanceType<typeof Ajv2020> {
-    const ajv = new Ajv2020({
-      allErrors: true,
-      strict: false,
-      logger: false,
-      coerceTypes,
-      validateSchema: false,
-      ownProperties: true,
-    })
-    for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format as never)
-    ajv.addSchema(contract, 'contract')
-    return ajv
+  const ajvs = {
+    text: createAjv(forText(asked), { isText: true, formats }),
+    json: createAjv(asked, { isText: false, formats }),
   }
+  const compiled = new Map<string, ValidateFunction>()
 
   function check(
     key: string,
@@ -123,14 +112,15 @@ function listsIn(value: Json): Array<{ holder: Json; name: string; list: Json[] 
   ])
 }
 
-/** The problems of a discriminated body are only those of the alternative that it chooses. */
-function withChosenAlternatives(node: Json): Json {
-  if (Array.isArray(node)) return node.map(withChosenAlternatives)
-  if (typeof node !== 'object' || node === null) return node
-  const copy = Object.fromEntries(
-    Object.entries(node).map(([key, value]) => [key, withChosenAlternatives(value)]),
-  )
-  return isDiscriminated(copy) && isMapped(copy) ? withChosenAlternative(copy) : copy
+/** The problems of a discriminated body are only those of the alternative that it chooses. Changes the document. */
+function withChosenAlternatives(document: Json): Json {
+  for (const schema of discriminatedIn(document).filter(isMapped)) {
+    const chosen = withChosenAlternative(schema)
+    delete schema.oneOf
+    delete schema.discriminator
+    Object.assign(schema, chosen)
+  }
+  return document
 }
 
 /** The media type of the body that the request has; undefined if the operation does not take it. */

@@ -2,6 +2,7 @@
 // the property's `const` or `enum` in the alternative, else those of `mapping`, else the schema's name.
 import { resolve } from './resolve.ts'
 import { groupBy } from './group-by.ts'
+import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
@@ -61,14 +62,9 @@ export function addDiscriminatorValues(document: Json): void {
 /** The schemas of the document whose alternative a property chooses. */
 export function discriminatedIn(document: Json): Json[] {
   const found: Json[] = []
-  const seen = new Set<Json>()
-  const visit = (node: Json): void => {
-    if (typeof node !== 'object' || node === null || seen.has(node)) return
-    seen.add(node)
-    if (isDiscriminated(node)) found.push(node)
-    for (const value of Object.values(node)) visit(value)
-  }
-  visit({ components: document.components, paths: document.paths, webhooks: document.webhooks })
+  visitSchemas(document, (schema) => {
+    if (isDiscriminated(schema)) found.push(schema)
+  })
   return found
 }
 

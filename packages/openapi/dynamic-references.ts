@@ -44,10 +44,11 @@ export function withStaticReferences(document: Json): Json {
     const way = [...inner].map(([name, to]) => `${name} ${pointers.get(to)}`).sort()
     const key = [pointers.get(schema), ...way].join('\n')
     if (!names.has(key)) {
-      const name = freeName(document, pointers.get(schema)!)
+      const schemas = ((document.components ??= {}).schemas ??= {})
+      const name = freeName(schemas, pointers.get(schema)!.split('/').at(-1)!)
       names.set(key, `#/components/schemas/${name}`)
-      document.components.schemas[name] = {}
-      document.components.schemas[name] = specialized(schema, inner)
+      schemas[name] = {}
+      schemas[name] = specialized(schema, inner)
     }
     return names.get(key)!
   }
@@ -89,14 +90,8 @@ function rootsOf(document: Json): Json[] {
   return roots
 }
 
-/** A name for a copy of the schema at the pointer. */
-function freeName(document: Json, pointer: string): string {
-  document.components ??= {}
-  document.components.schemas ??= {}
-  const base =
-    pointer
-      .split('/')
-      .at(-1)!
-      .replace(/[^A-Za-z0-9._-]+/g, '_') || 'schema'
-  for (let n = 2; ; n++) if (document.components.schemas[`${base}_${n}`] === undefined) return `${base}_${n}`
+/** A name for a schema that no other component has. */
+export function freeName(schemas: Json, name: string): string {
+  const base = name.replaceAll(/[^\w.-]+/g, '_') || 'schema'
+  for (let n = 2; ; n++) if (schemas[`${base}_${n}`] === undefined) return `${base}_${n}`
 }

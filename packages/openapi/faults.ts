@@ -81,17 +81,10 @@ export function noticesOf(document: Json): string[] {
       notices.add('An allOf of different types has no value: it can be neither sent nor answered.')
     if (schema.discriminator?.defaultMapping !== undefined)
       notices.add('defaultMapping is not applied: an unknown value of the discriminator is refused.')
-    if (schema.if !== undefined && (schema.then === undefined || schema.else === undefined))
-      keywords.add('lone if')
   })
   if (keywords.has('xml')) notices.add('xml is not applied: bodies of XML are not read.')
   if (keywords.has('contentSchema'))
     notices.add('contentSchema is not validated: no tool reads the document inside a text.')
-  const unevaluated = ['unevaluatedItems', 'unevaluatedProperties'].filter((key) => keywords.has(key))
-  if (unevaluated.length > 0 && (keywords.has('contains') || keywords.has('lone if')))
-    notices.add(
-      `${unevaluated.join(' and ')}: what contains, or an if without then or else, evaluates is not counted.`,
-    )
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
     const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
       (key) =>

@@ -2,11 +2,12 @@
 import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
 import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
-import { withStaticReferences } from './dynamic-references.ts'
+import { freeName, withStaticReferences } from './dynamic-references.ts'
 import { withoutFaults } from './faults.ts'
 import { methods } from './methods.ts'
 import { DocumentResolver } from './resolver.ts'
 import { resolve } from './resolve.ts'
+import { walkObjects } from './schema-ids.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
@@ -37,10 +38,30 @@ export async function readOpenapi(file: string, options: { allowRemote?: boolean
     throw new DocumentError(`${shown(at.source.absoluteRef)}:${start.line}:${start.col} ${firstLine(failed)}`)
   }
   try {
-    return asOpenapi31(bundled.parsed)
+    return asOpenapi31(withReadableNames(bundled.parsed))
   } catch (error) {
     throw new DocumentError(`${shown(file)}: ${firstLine(error as Error)}`)
   }
+}
+
+/**
+ * The bundler names a schema by its pointer as it is written: `a~1b` for the key `a/b`, so that its own
+ * reference leads nowhere. Changes the document.
+ */
+function withReadableNames(document: Json): Json {
+  const schemas = document?.components?.schemas ?? {}
+  const names = Object.keys(schemas).filter((name) => /[~%]/.test(name))
+  const own = new Map(names.map((name) => [`#/components/schemas/${name}`, name]))
+  const ids = new Map<string, string>()
+  walkObjects(names.length === 0 ? {} : document, (node) => {
+    const name = own.get(node.$ref)
+    if (name === undefined) return
+    if (!ids.has(name)) ids.set(name, freeName(schemas, name))
+    node.$ref = `#/components/schemas/${ids.get(name)}`
+    schemas[ids.get(name)!] = schemas[name]
+  })
+  for (const name of ids.keys()) delete schemas[name]
+  return document
 }
 
 /** `deficient indentation in "pets.yaml" (9:7)` as `pets.yaml:9:7 deficient indentation`. */

@@ -92,3 +92,12 @@ t.test('before version 3.1, draft 4 applies', async (t) => {
   t.equal(Beside.anyOf[0].minLength, 3)
   t.same(Name, { type: 'string', not: {} })
 })
+
+t.test('a pointer into another file may have escaped characters', async (t) => {
+  const file = { definitions: { 'a/b': { type: 'integer' }, 'a%b': { type: 'boolean' } } }
+  const properties = { a: { $ref: 'a.json#/definitions/a~1b' }, b: { $ref: 'a.json#/definitions/a%25b' } }
+  const components = { schemas: { Own: { properties } } }
+  const document = await read(t, '3.0.3', { components }, { 'a.json': file })
+  const { a, b } = document.components.schemas.Own.properties
+  t.same([resolve(document, a), resolve(document, b)], [{ type: 'integer' }, { type: 'boolean' }])
+})

@@ -72,7 +72,7 @@ function problemOf(
 
 function schemaProblem({ pointer }: AnswerMedia, value: unknown): string | undefined {
   if (pointer === null) return undefined
-  check ??= createCheck(responseView(document), false)
+  check ??= createCheck(responseView(document), { isText: false })
   const [first] = check(pointer, () => ({ $ref: `contract${pointer}` }), value)
   if (first === undefined) return undefined
   return `the body at "${first.instancePath}" ${first.message} ${JSON.stringify(first.params)}`

@@ -8,8 +8,8 @@ import { requestView } from './openapi/views.ts'
 import type { OperationInfo, ParameterInfo } from './operations.ts'
 
 const contract = requestView(document)
-const text = createCheck(forText(contract), 'array')
-const json = createCheck(contract, false)
+const text = createCheck(forText(contract), { isText: true })
+const json = createCheck(contract, { isText: false })
 
 export interface Parameters {
   path: Record<string, unknown>

@@ -1,0 +1,41 @@
+// What `contains`, a lone `if` and alternatives evaluate, in the validators of all tools.
+import t from 'tap'
+import { createAjv } from '../validators.ts'
+
+/** The errors, as `where: message`, of the value by the schema. */
+function errorsOf(schema: object, value: unknown, schemas: object = {}): string[] {
+  const ajv = createAjv({ components: { schemas: { Own: schema, ...schemas } } }, { isText: false })
+  const validate = ajv.compile({ $ref: 'contract#/components/schemas/Own' })
+  validate(value)
+  return (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath}: ${message}`)
+}
+
+t.test('an item that contains accepts is evaluated', async (t) => {
+  const schema = { prefixItems: [{ const: 1 }], contains: { type: 'string' }, unevaluatedItems: false }
+  t.same(errorsOf(schema, [1, 'a', 'b']), [])
+  t.same(errorsOf(schema, [1, 'a', 2]), [': must NOT have unevaluated items'])
+})
+
+t.test('an if without then evaluates what it accepts', async (t) => {
+  const schema = { if: { properties: { a: { const: 1 } }, required: ['a'] }, unevaluatedProperties: false }
+  t.same(errorsOf(schema, { a: 1 }), [])
+  t.same(errorsOf(schema, { a: 2 }), [': must NOT have unevaluated properties'])
+})
+
+t.test('an alternative evaluates only where it accepts the value', async (t) => {
+  const anyOf = [{ $ref: '#/components/schemas/Named' }, { properties: { size: { type: 'integer' } } }]
+  const schema = { anyOf, unevaluatedProperties: { type: 'boolean' } }
+  const schemas = { Named: { required: ['name'], properties: { name: { type: 'string' } } } }
+  t.same(errorsOf(schema, { name: 'x', size: 1 }, schemas), [])
+  t.same(errorsOf(schema, { name: 'x', size: 'large' }, schemas), ['/size: must be boolean'])
+})
+
+t.test('an error inside a list and a recursive schema has its place', async (t) => {
+  const child = { $ref: '#/components/schemas/Own' }
+  const properties = { children: { type: 'array', items: child } }
+  const schema = { allOf: [{ properties }], unevaluatedProperties: false }
+  t.same(errorsOf(schema, { children: [{ children: [] }] }), [])
+  t.same(errorsOf(schema, { children: [{ other: 1 }] }), [
+    '/children/0: must NOT have unevaluated properties',
+  ])
+})
