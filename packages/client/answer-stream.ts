@@ -1,6 +1,6 @@
 // The stream of an answer, with its text and its final event. After a disconnect it resumes by the
 // operation that the contract names (`x-stream-answer`).
-import { ConnectionError, PlatformError, streamErrorOf } from './error.ts'
+import { ConnectionError, ClientError, streamErrorOf } from './error.ts'
 import type { StreamedEvent } from './events.ts'
 
 /** The events of a stream that are an answer. */
@@ -19,7 +19,7 @@ export interface AnswerShape {
 export interface AnswerStream<Event, Final> extends AsyncGenerator<Event, void, undefined> {
   /**
    * The whole answer, also after a loop over the events. Reads the events that are left.
-   * @throws PlatformError if the answer failed; its `code` says why.
+   * @throws ClientError if the answer failed; its `code` says why.
    */
   final(): Promise<Final>
   /** The whole text. Reads the events that are left. */
@@ -49,7 +49,7 @@ export function answerStream(sources: Sources): AnswerStream<StreamedEvent, unkn
       await drain()
       if (state.failure !== undefined) throw state.failure
       if (state.final === undefined)
-        throw new PlatformError('The stream was closed before the answer was complete.', { operation })
+        throw new ClientError('The stream was closed before the answer was complete.', { operation })
       return state.final
     },
     async text() {
@@ -68,7 +68,7 @@ export function answerStream(sources: Sources): AnswerStream<StreamedEvent, unkn
 interface State {
   text: string
   final: unknown
-  failure: PlatformError | undefined
+  failure: ClientError | undefined
 }
 
 /** Keeps what `final()` and `text()` return. */

@@ -1,7 +1,8 @@
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
-// with the API key, an Idempotency-Key if the operation accepts one, and retries.
+// with the credentials, an idempotency key if the operation accepts one, and retries.
 import createFetchClient, { type Client as FetchClient } from 'openapi-fetch'
 import { answerStream } from './answer-stream.ts'
+import { withCredentials } from './auth.ts'
 import { encodeBody } from './body.ts'
 import type { Clock } from './clock.ts'
 import { startDeadline } from './deadline.ts'
@@ -10,16 +11,16 @@ import { ApiError, apiErrorOf, withAbortError } from './error.ts'
 import { readEvents, type StreamedEvent } from './events.ts'
 import { randomText } from './form.ts'
 import type { OperationRow } from './operation-row.ts'
-import { settingsOf, type ClientOptions, type Settings } from './options.ts'
-import { itemsOf, listAnswer, pagesOf, type ListInput, type Page } from './pages.ts'
+import { settingsOf, type ApiInfo, type ClientOptions, type Settings } from './options.ts'
+import { itemsOf, listAnswer, pagesOf, type ListInput } from './pages.ts'
 import { withProgress, type Progress, type UploadBody } from './progress.ts'
+import { encodeParameters, type ParameterInput } from './request-parameters.ts'
 import { resourcesOf } from './resources.ts'
 import { RepeatableRequest, sendWithRetries, type RetryOptions, type Transport } from './retry.ts'
 
-interface CallInput extends ListInput {
-  path?: Record<string, string | number>
-  headers?: Record<string, string | number | undefined>
+interface CallInput extends ListInput, ParameterInput {
   body?: unknown
+  contentType?: string
   timeout?: number | null
   retries?: number
   silence?: number
@@ -43,30 +44,39 @@ const defaults = { timeout: 120_000, idleTimeout: 60_000 }
 
 export function createClient(
   table: Record<string, OperationRow>,
+  info: ApiInfo,
   options: ClientOptions,
-  userAgent: string,
 ): UntypedClient {
-  const prefix = Object.values(table).find((row) => row.prefix !== '')?.prefix ?? ''
-  const settings = settingsOf(options, prefix)
+  const settings = settingsOf(options, info)
   const { clock, baseUrl } = settings
+  const idempotencyHeaders = [...new Set(Object.values(table).flatMap(({ idempotent }) => idempotent ?? []))]
   const retrying =
     (limits: Partial<RetryOptions>): Transport =>
     (request) => {
       const operation = limits.operation ?? `${request.method} ${new URL(request.url).pathname}`
       const common = { transport: settings.fetch, until: Infinity, readBody: false, clock, log: settings.log }
+      const { isInProgress } = info
       const retries = limits.retries ?? settings.retries
-      return sendWithRetries(request, { ...common, ...limits, operation, retries })
+      return sendWithRetries(request, {
+        ...common,
+        ...limits,
+        operation,
+        retries,
+        idempotencyHeaders,
+        isInProgress,
+      })
     }
   const api = createFetchClient<any>({
-    baseUrl: baseUrl + prefix,
+    baseUrl: baseUrl + info.prefix,
     Request: RepeatableRequest,
     fetch: retrying({}),
   })
-  addRequestHeaders(api, table, settings, userAgent)
+  addRequestHeaders(api, table, info, settings)
 
   async function call(id: string, row: OperationRow, input: CallInput): Promise<Result> {
-    requirePath(id, row, input.path)
-    const { body, type, upload } = await encodeBody(row, input.body)
+    const { path, query, headers } = encodeParameters(id, row, input)
+    const search = input.search ?? query
+    const { body, type, upload } = await encodeBody(row, input.body, input.contentType)
     const deadline = startDeadline(id, timeoutOf(input, settings, upload), clock, input.signal)
     const streamed = row.answer === 'bytes' || row.answer === 'events'
     const transport =
@@ -74,19 +84,22 @@ export function createClient(
         ? settings.fetch
         : withProgress(settings.fetch, upload, increasing(upload.size, input.onProgress))
     const limits = { operation: id, retries: input.retries, until: deadline.at, transport }
+    const origin = settings.hasBaseUrl || row.origin === undefined ? baseUrl : row.origin
     try {
       const { data, error, response } = await deadline.within(
         (api.request as any)(row.method.toLowerCase(), row.path, {
-          baseUrl: baseUrl + row.prefix,
-          params: { path: input.path, query: input.query },
+          params: { path: {} },
+          pathSerializer: () => origin + row.prefix + path,
+          querySerializer: () => search,
           headers: {
             ...(type !== undefined && { 'Content-Type': type }),
+            ...(row.accept !== undefined && { Accept: row.accept }),
             ...(row.answer === 'events' && { Accept: 'text/event-stream, application/json' }),
-            ...input.headers,
+            ...headers,
           },
           ...(body !== undefined && {
             body,
-            ...(type !== undefined && { bodySerializer: (encoded: unknown) => encoded }),
+            bodySerializer: (encoded: unknown) => encoded,
             ...(body instanceof ReadableStream && { duplex: 'half' }),
           }),
           parseAs: streamed ? 'stream' : 'text',
@@ -105,10 +118,10 @@ export function createClient(
 
   function events(
     id: string,
+    row: OperationRow,
     input: CallInput,
     after: string | null = null,
   ): AsyncGenerator<StreamedEvent, void> {
-    const row = table[id]
     return readEvents({
       after,
       open: async (lastEventId, signal) => {
@@ -129,26 +142,37 @@ export function createClient(
 
   function stream(id: string, row: OperationRow, input: CallInput): AsyncGenerator<unknown, void, undefined> {
     const { answers } = row
-    if (answers === undefined) return events(id, input)
+    if (answers === undefined) return events(id, row, input)
     const { signal, silence, retries } = input
     return answerStream({
       operation: id,
       shape: answers,
-      open: () => events(id, input),
+      open: () => events(id, row, input),
       resume: (answer, last) =>
-        events(answers.resume, { path: { id: answer }, signal, silence, retries }, last),
+        events(
+          answers.resume,
+          table[answers.resume],
+          { path: { id: answer }, signal, silence, retries },
+          last,
+        ),
     })
   }
 
   function methodOf(id: string, row: OperationRow): (input?: CallInput) => unknown {
     if (row.answer === 'events') return (input = {}) => stream(id, row, input)
     const plain = (input: CallInput = {}): Promise<unknown> => withResponse(call(id, row, input))
+    const asEvents = { ...row, answer: 'events' } as const
+    const more = row.streams && { stream: (input: CallInput = {}) => stream(id, asEvents, input) }
     const { list } = row
-    if (list === undefined) return plain
-    const fetchPage = async (input: ListInput): Promise<Page> => (await call(id, row, input)).data as Page
+    if (list === undefined) return Object.assign(plain, more)
+    const fetchPage = (input: ListInput): Promise<Result> => call(id, row, input)
     return Object.assign(
-      (input: CallInput = {}) => listAnswer(list, input, plain(input) as Promise<Page>, fetchPage),
+      (input: CallInput = {}) => {
+        const result = call(id, row, input)
+        return listAnswer(list, input, { answer: withResponse(result), result }, fetchPage)
+      },
       {
+        ...more,
         all: (input: CallInput = {}) => itemsOf(list, input, fetchPage),
         pages: (input: CallInput = {}) => pagesOf(list, input, fetchPage),
       },
@@ -159,27 +183,28 @@ export function createClient(
   return { methods, resources: resourcesOf(table, methods), api, clock }
 }
 
-/** Adds the API key and an Idempotency-Key to requests without them, and outside browsers the User-Agent. */
+/** Adds the credentials and an idempotency key to requests without them, and outside browsers the User-Agent. */
 function addRequestHeaders(
   api: FetchClient<any>,
   table: Record<string, OperationRow>,
+  { userAgent, schemes, security }: ApiInfo,
   settings: Settings,
-  userAgent: string,
 ): void {
-  const { apiKey } = settings
-  const idempotent = new Set(
-    Object.values(table)
-      .filter((row) => row.idempotent)
-      .map((row) => `${row.method} ${row.path}`),
-  )
+  const rows = new Map(Object.values(table).map((row) => [`${row.method} ${row.path}`, row]))
   api.use({
-    onRequest({ request, schemaPath }) {
+    async onRequest({ request, schemaPath }) {
       const { headers } = request
-      if (apiKey !== null && !headers.has('authorization')) headers.set('authorization', `Bearer ${apiKey}`)
+      const row = rows.get(`${request.method} ${schemaPath}`)
+      for (const [name, value] of Object.entries(settings.headers))
+        if (!headers.has(name)) headers.set(name, value)
       if (!isWebPage()) headers.set('user-agent', settings.userAgent ?? userAgent)
       // Set once per call, so that all attempts have the same key.
-      if (idempotent.has(`${request.method} ${schemaPath}`) && !headers.has('idempotency-key'))
-        headers.set('idempotency-key', randomText())
+      if (row?.idempotent !== undefined && !headers.has(row.idempotent))
+        headers.set(row.idempotent, randomText())
+      return await withCredentials(request as RepeatableRequest, row?.security ?? security, {
+        auth: settings.auth,
+        schemes,
+      })
     },
   })
 }
@@ -215,15 +240,6 @@ function withResponse(result: Promise<Result>): Promise<unknown> {
       return result
     },
   })
-}
-
-/** An empty parameter would result in the path of another operation. */
-function requirePath(id: string, { path }: OperationRow, values: Record<string, unknown> = {}): void {
-  for (const [, name] of path.matchAll(/\{([^}]+)\}/g)) {
-    const value = values[name]
-    if ((typeof value !== 'string' && typeof value !== 'number') || value === '')
-      throw new TypeError(`${id} requires the path parameter ${name}, a string.`)
-  }
 }
 
 /** A retry starts at 0 again; reports only progress beyond the previous maximum. */

@@ -1,11 +1,6 @@
-// The errors of the client: a class per kind, all of them PlatformError.
-import type { components } from '../../generated/client/types.d.ts'
-
-type Envelope = components['schemas']['ErrorResponse']['error']
-
-/** The error codes of the contract. */
-export type ErrorCode = Envelope['code']
-export type ErrorDetails = Envelope['details']
+// The errors of the client: a class per kind, all of them ClientError.
+import { isJson } from '@platform-api/openapi/media-types.ts'
+import type { ErrorCode, ErrorDetails } from './error-types.ts'
 
 interface ErrorInit {
   operation?: string
@@ -13,13 +8,13 @@ interface ErrorInit {
 }
 
 /** Every error that the client throws. `message` is for people and may change at any time. */
-export class PlatformError extends Error {
-  override name = 'PlatformError'
+export class ClientError extends Error {
+  override name = 'ClientError'
   /** The operationId; null outside of operations. */
   operation: string | null
   /** The HTTP status; null if there was no response. */
   status: number | null = null
-  /** The code of the API; null if the API did not answer. */
+  /** The code in the body of the error; null if there is none. */
   code: ErrorCode | null = null
   details: ErrorDetails | null = null
   /** Identifies the request in the server's log. */
@@ -36,31 +31,36 @@ export class PlatformError extends Error {
 }
 
 /** The response is not a success. The classes below are for single statuses. */
-export class ApiError extends PlatformError {
+export class ApiError extends ClientError {
   override name = 'ApiError'
   declare status: number
   declare response: Response
 
-  constructor(operation: string, response: Response, envelope: Envelope | null) {
-    super(envelope?.message ?? foreignResponse(operation, response), { operation })
+  /** The body: parsed if it is JSON, otherwise its text; undefined if there is none. */
+  body: unknown
+
+  constructor(operation: string, response: Response, body: unknown) {
+    const { message, code = null, details = null } = problemOf(body)
+    super(message ?? foreignResponse(operation, response), { operation })
     this.status = response.status
-    this.code = envelope?.code ?? null
-    this.details = envelope?.details ?? null
-    this.requestId = response.headers.get('x-request-id')
+    this.body = body === '' ? undefined : body
+    this.code = code
+    this.details = details
+    this.requestId = requestIdOf(response)
     this.retryAfter = secondsToWait(response, Date.now())
     this.response = response
   }
 }
 
-/** 400: a parameter or the body is invalid. `details.errors` names each problem. */
+/** 400: a parameter or the body is invalid. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError'
 }
-/** 401: the API key is missing, malformed, expired or revoked. */
+/** 401: the credentials are missing, malformed, expired or revoked. */
 export class AuthenticationError extends ApiError {
   override name = 'AuthenticationError'
 }
-/** 403: the API key or the user lacks a permission. */
+/** 403: the credentials lack a permission. */
 export class PermissionError extends ApiError {
   override name = 'PermissionError'
 }
@@ -90,23 +90,23 @@ export class ServerError extends ApiError {
 }
 
 /** The server was not reached, or the connection broke before the response was complete. See `cause`. */
-export class ConnectionError extends PlatformError {
+export class ConnectionError extends ClientError {
   override name = 'ConnectionError'
 }
 /** The call, including all retries, took longer than its `timeout`. */
-export class TimeoutError extends PlatformError {
+export class TimeoutError extends ClientError {
   override name = 'TimeoutError'
 }
 /** The caller's signal was aborted. `cause` is the signal's reason. */
-export class AbortError extends PlatformError {
+export class AbortError extends ClientError {
   override name = 'AbortError'
 }
-/** The options of the client are wrong: its URL, its API key or where it runs. */
-export class ConfigurationError extends PlatformError {
+/** The options of the client are wrong: its URL, its credentials or where it runs. */
+export class ConfigurationError extends ClientError {
   override name = 'ConfigurationError'
 }
 /** A webhook was not signed with the secret, is too old, or is not an event. Reject it with 400. */
-export class WebhookVerificationError extends PlatformError {
+export class WebhookVerificationError extends ClientError {
   override name = 'WebhookVerificationError'
 }
 
@@ -124,19 +124,24 @@ const byStatus: Record<number, typeof ApiError> = {
 /** The error of a response, by its status. */
 export function apiErrorOf(operation: string, response: Response, body: unknown): ApiError {
   const Kind = byStatus[response.status] ?? (response.status >= 500 ? ServerError : ApiError)
-  return new Kind(operation, response, envelopeOf(body))
+  return new Kind(operation, response, body)
+}
+
+/** Whether the error is a response of the operation. Its `status` then tells the type of its `body`. */
+export function isErrorOf(error: unknown, operation: string): boolean {
+  return error instanceof ApiError && error.operation === operation
 }
 
 /** The error that ends a stream of events. */
-export function streamErrorOf(operation: string, body: unknown): PlatformError {
-  const envelope = envelopeOf(body)
-  const error = new PlatformError(envelope?.message ?? 'The stream ended with an error.', { operation })
-  return Object.assign(error, { code: envelope?.code ?? null, details: envelope?.details ?? null })
+export function streamErrorOf(operation: string, body: unknown): ClientError {
+  const { message, code = null, details = null } = problemOf(body)
+  const error = new ClientError(message ?? 'The stream ended with an error.', { operation })
+  return Object.assign(error, { code, details })
 }
 
 /** The caller's signal as an error of this client; any other error unchanged. */
 export function withAbortError(error: unknown, signal: AbortSignal | undefined): unknown {
-  if (signal?.aborted !== true || error !== signal.reason || error instanceof PlatformError) return error
+  if (signal?.aborted !== true || error !== signal.reason || error instanceof ClientError) return error
   return new AbortError('The call was aborted.', { cause: error })
 }
 
@@ -156,15 +161,41 @@ export function secondsToWait(response: Response, now: number): number | null {
   return Number.isNaN(date) ? null : Math.max(0, (date - now) / 1000)
 }
 
-function envelopeOf(body: unknown): Envelope | null {
-  const envelope = (body as { error?: Envelope } | undefined)?.error
-  return typeof envelope?.code === 'string' ? envelope : null
+export function requestIdOf({ headers }: Response): string | null {
+  return headers.get('x-request-id') ?? headers.get('request-id')
 }
 
-/** Said of a response that has no error of the API: it comes from a proxy or another server. */
-export function foreignResponse(operation: string, { status, statusText, url, headers }: Response): string {
+interface Problem {
+  message?: string
+  code?: ErrorCode
+  details?: ErrorDetails
+}
+
+const messageKeys = ['message', 'detail', 'title', 'description', 'error_description', 'error', 'msg']
+
+/** What the usual shapes of errors say: problem+json, `{ error: { code, message } }`, `{ message }` and others. */
+function problemOf(body: unknown): Problem {
+  if (typeof body !== 'object' || body === null) return {}
+  const outer = body as Record<string, any>
+  const [first] = [outer.errors ?? []].flat()
+  const all = [outer.error, outer, first].filter((each) => typeof each === 'object' && each !== null)
+  const texts = all.flatMap((each) => messageKeys.map((key) => each[key]))
+  return {
+    message: texts.find((text) => typeof text === 'string' && text !== ''),
+    code: all.map(({ code }) => code).find((code) => typeof code === 'string'),
+    details: all.map(({ details }) => details).find((details) => details !== undefined),
+  }
+}
+
+/** Said of a response that has no message of the API; it may come from a proxy or another server. */
+export function foreignResponse(
+  operation: string,
+  { ok, status, statusText, url, headers }: Response,
+): string {
   const type = headers.get('content-type')?.split(';')[0] ?? 'no body'
-  const answer = `${status}${statusText && ` ${statusText}`}, ${type}`
+  const said = `${status}${statusText && ` ${statusText}`}`
+  if (!ok && (type === 'no body' || isJson(type))) return `${operation} failed: ${said}.`
   const hint = status === 304 || status >= 500 ? '' : ' Check `baseUrl`: it may be another server.'
-  return `${operation} failed: ${url === '' ? 'the response' : url} is not from the API (${answer}).${hint}`
+  const from = url === '' ? 'the response' : url
+  return `${operation} failed: ${from} is not from the API (${said}, ${type}).${hint}`
 }

@@ -15,7 +15,7 @@ export interface EventStreamOptions {
   after: string | null
   /** Opens the stream, after the event with this id if there is one. */
   open(lastEventId: string | null, signal: AbortSignal): Promise<Response>
-  /** The events that end the stream. */
+  /** The events that end the stream; without any, a stream that cannot resume ends with its response. */
   ends: readonly string[]
   /** Whether the stream can resume. */
   resumes: boolean
@@ -65,9 +65,10 @@ async function* read(
       const response = await open(state.lastEventId, stopped)
       for await (const { event = 'message', data } of messagesOf(response, { idleTimeout, stopped, state })) {
         throwIfAborted(signal)
-        yield { event, id: state.lastEventId, data: JSON.parse(data) }
+        yield { event, id: state.lastEventId, data: jsonOrText(data) }
         if (ends.includes(event)) return
       }
+      if (ends.length === 0 && !resumes) return
     } catch (error) {
       if (closed.aborted) return
       throwIfAborted(signal)
@@ -80,6 +81,14 @@ async function* read(
       if (!closed.aborted) throw error
     })
     state.failures++
+  }
+}
+
+function jsonOrText(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch {
+    return data
   }
 }
 

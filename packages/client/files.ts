@@ -66,8 +66,21 @@ export function uploadOf(content: Uploadable): (Blob & { name?: string }) | Stre
   return content instanceof Blob ? content : toFile(content)
 }
 
+/** Whether the value is a file. */
+export function isUploadable(value: unknown): value is Uploadable {
+  return (
+    value instanceof Blob ||
+    value instanceof ArrayBuffer ||
+    ArrayBuffer.isView(value) ||
+    value instanceof ReadableStream ||
+    isStreamedFile(value) ||
+    (typeof value === 'object' && value !== null && Symbol.asyncIterator in value)
+  )
+}
+
 export function isStreamedFile(value: unknown): value is StreamedFile {
-  return typeof value === 'object' && value !== null && 'content' in value && 'name' in value
+  if (typeof value !== 'object' || value === null || !('content' in value && 'name' in value)) return false
+  return Symbol.asyncIterator in Object(value.content)
 }
 
 /** The whole stream as a Blob, for browsers, which cannot send streams over HTTP/1.1. */

@@ -1,63 +1,78 @@
-// Encodes a form with a file (RFC 7578). A Blob is read only when it is sent, and can be sent again; a stream
+// Encodes a form with files (RFC 7578). A Blob is read only when it is sent, and can be sent again; a stream
 // is sent while it is read. Names are escaped as in
 // https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data.
-import { isStreamedFile, type StreamedFile } from './files.ts'
-
-export interface FormShape {
-  /** The field of the file. */
-  file: string
-  /** The fields that are JSON. */
-  json: readonly string[]
-}
+import { fieldsOf, type Encoding } from '@platform-api/openapi/form-fields.ts'
+import { isWebPage } from './environment.ts'
+import { collected, isStreamedFile, isUploadable, uploadOf, type StreamedFile } from './files.ts'
 
 export interface EncodedForm {
   content: Blob | ReadableStream<Uint8Array>
   contentType: string
   /** The length of the form in bytes; null if unknown. */
   length: number | null
-  /** The offset of the file in the form. */
+  /** The offset of the first file in the form. */
   start: number
-  /** The size of the file; Infinity if unknown. */
+  /** The size of the files; Infinity if unknown. */
   size: number
-  /** The bytes of the file that have been read so far, if it is a stream. */
+  /** The bytes of the files that have been read so far, if any is a stream. */
   read?: () => number
 }
 
-/** The fields come before the file. undefined and null are left out; a list becomes repeated fields. */
-export function encodeForm(
-  { file: fileField, json }: FormShape,
-  fields: Record<string, unknown>,
-  file: (Blob & { name?: string }) | StreamedFile,
-): EncodedForm {
+type File = (Blob & { name?: string }) | StreamedFile
+
+/** The fields come before the files. undefined and null are left out; a list becomes repeated fields. */
+export async function encodeForm(
+  type: string,
+  body: Record<string, unknown>,
+  encoding: Record<string, Encoding>,
+): Promise<EncodedForm> {
   const boundary = `form-${randomText()}`
-  const texts = Object.entries(fields)
-    .filter(([name, value]) => name !== fileField && value !== undefined && value !== null)
-    .flatMap(([name, value]) => {
-      const values = json.includes(name) ? [JSON.stringify(value)] : Array.isArray(value) ? value : [value]
-      return values.map((one) => `${head(boundary, name)}\r\n\r\n${String(one)}\r\n`)
-    })
-  const filename = file.name ?? (typeof fields.name === 'string' ? fields.name : fileField)
-  const before = new Blob([
-    ...texts,
-    `${head(boundary, fileField)}; filename="${escaped(filename)}"\r\n`,
-    `Content-Type: ${file.type || 'application/octet-stream'}\r\n\r\n`,
-  ])
-  const after = new Blob([`\r\n--${boundary}--\r\n`])
-  const size = file.size ?? Infinity
-  const length = before.size + size + after.size
-  const encoded = {
-    contentType: `multipart/form-data; boundary=${boundary}`,
-    length: Number.isFinite(length) ? length : null,
-    start: before.size,
-    size,
+  const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
+  const fields = fieldsOf(Object.fromEntries(sent), encoding, isUploadable)
+  const parts: Array<Blob | StreamedFile> = []
+  const text = (...lines: string[]): void => void parts.push(new Blob(lines))
+  const sizes: number[] = []
+  let start: number | undefined
+  for (const { name, value, type: fieldType } of fields) {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"`
+    if (typeof value === 'string') {
+      text(head, fieldType === undefined ? '' : `\r\nContent-Type: ${fieldType}`, `\r\n\r\n${value}\r\n`)
+      continue
+    }
+    const given: File = uploadOf(value)
+    const file = isStreamedFile(given) && isWebPage() ? await collected(given) : given
+    const filename = file.name ?? (typeof body.name === 'string' ? body.name : name)
+    const media = file.type || encoding[name]?.contentType?.split(',')[0].trim()
+    text(`${head}; filename="${escaped(filename)}"\r\nContent-Type: ${mediaOf(media)}\r\n\r\n`)
+    start ??= sizeOf(parts)
+    sizes.push(file.size ?? Infinity)
+    parts.push(file)
+    text('\r\n')
   }
-  if (!isStreamedFile(file)) return { ...encoded, content: new Blob([before, file, after]) }
+  text(`--${boundary}--\r\n`)
+  const length = sizeOf(parts)
+  const encoded = {
+    contentType: `${type.split(';')[0]}; boundary=${boundary}`,
+    length: Number.isFinite(length) ? length : null,
+    start: start ?? 0,
+    size: sizes.reduce((sum, size) => sum + size, 0),
+  }
+  if (!parts.some(isStreamedFile)) return { ...encoded, content: new Blob(parts as Blob[]) }
   let read = 0
-  const chunks = chunksOf(before, file, after, (bytes) => (read += bytes))
+  const chunks = chunksOf(parts, (bytes) => (read += bytes))
   return { ...encoded, content: streamOf(chunks), read: () => read }
 }
 
-function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
+/** A range of types is none. */
+function mediaOf(type: string | undefined): string {
+  return type === undefined || type.includes('*') ? 'application/octet-stream' : type
+}
+
+function sizeOf(parts: Array<Blob | StreamedFile>): number {
+  return parts.reduce((sum, { size = Infinity }) => sum + size, 0)
+}
+
+export function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): ReadableStream<Uint8Array> {
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await chunks.next()
@@ -71,17 +86,17 @@ function streamOf(chunks: AsyncGenerator<Uint8Array, void, undefined>): Readable
 }
 
 async function* chunksOf(
-  before: Blob,
-  file: StreamedFile,
-  after: Blob,
+  parts: Array<Blob | StreamedFile>,
   onRead: (bytes: number) => void,
 ): AsyncGenerator<Uint8Array, void, undefined> {
-  yield new Uint8Array(await before.arrayBuffer())
-  for await (const chunk of file.content) {
-    onRead(chunk.byteLength)
-    yield chunk
+  for (const part of parts) {
+    if (!isStreamedFile(part)) yield new Uint8Array(await part.arrayBuffer())
+    else
+      for await (const chunk of part.content) {
+        onRead(chunk.byteLength)
+        yield chunk
+      }
   }
-  yield new Uint8Array(await after.arrayBuffer())
 }
 
 /** 32 random hexadecimal digits. `crypto.randomUUID` does not exist on pages without TLS. */
@@ -89,10 +104,6 @@ export function randomText(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
     byte.toString(16).padStart(2, '0'),
   ).join('')
-}
-
-function head(boundary: string, name: string): string {
-  return `--${boundary}\r\nContent-Disposition: form-data; name="${escaped(name)}"`
 }
 
 function escaped(text: string): string {

@@ -1,8 +1,9 @@
 // The types that the generated methods share.
+import type { Uploadable } from './files.ts'
 import type { Progress } from './progress.ts'
 
 /** A body of raw bytes. */
-export type BytesBody = Blob | ArrayBuffer | Uint8Array<ArrayBuffer>
+export type BytesBody = Uploadable
 
 /** The options of every call. */
 export interface CallOptions {
@@ -22,6 +23,14 @@ export interface UploadOptions extends CallOptions {
 export interface StreamOptions extends CallOptions {
   /** Milliseconds without data after which the connection counts as broken. Default 60,000. */
   silence?: number
+}
+
+/** A form whose fields of these names are files. */
+export type WithFiles<Form, Names extends PropertyKey> = {
+  [Name in keyof Form]: Name extends Names
+    ? | (NonNullable<Form[Name]> extends readonly unknown[] ? Uploadable[] : Uploadable)
+      | Extract<Form[Name], undefined | null>
+    : Form[Name]
 }
 
 /** The options of a call with the headers that the operation accepts. */
@@ -62,6 +71,12 @@ export interface OptionalListMethod<Input, Page, Item> {
   all(input?: Input): AsyncGenerator<Item, void, undefined>
   /** All pages, starting with the given one. */
   pages(input?: Input): AsyncGenerator<Page, void, undefined>
+}
+
+/** A method that answers with events, too, if it is called as `stream`. */
+export interface StreamingMethod<Input extends unknown[], Result, Stream> {
+  (...input: Input): Result
+  stream(...input: Input): Stream
 }
 
 /** An event with its data, discriminated by `event`. `id` is the `Last-Event-ID` to resume after it. */

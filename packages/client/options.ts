@@ -1,22 +1,16 @@
-// The options of a client, their defaults from the environment, and what is wrong with them.
+// The options of a client, their defaults, and what is wrong with them.
+import type { Auth, SchemePlace } from './auth.ts'
 import { systemClock, type Clock } from './clock.ts'
-import { fromEnvironment, isWebPage } from './environment.ts'
 import { ConfigurationError } from './error.ts'
 import type { LogEntry, Transport } from './retry.ts'
 
 export interface ClientOptions {
-  /** The server's URL, with or without `/v1`. Default: the environment variable `PLATFORM_BASE_URL`. */
+  /** The server's URL, with or without the path that the document gives it. Default: that of the document. */
   baseUrl?: string
-  /**
-   * The API key. Default: the environment variable `PLATFORM_API_KEY`. Without a key, or with null, only
-   * public operations can be called.
-   */
-  apiKey?: string | null
-  /**
-   * Allows an API key on a web page, where every visitor can read it. Only for keys of the visitor. The
-   * server must allow the page's origin: its setting `CORS_ORIGINS`.
-   */
-  dangerouslyAllowBrowser?: boolean
+  /** The credentials by the names of the security schemes. */
+  auth?: Auth
+  /** Header fields of all requests. */
+  headers?: Record<string, string>
   /** Replaces the global fetch. */
   fetch?: (request: Request) => Promise<Response>
   /** Retries per call, if a second attempt has no second effect. Default 3. */
@@ -34,11 +28,28 @@ export interface ClientOptions {
   clock?: Clock
 }
 
+/** What the client knows of the API, from the document. */
+export interface ApiInfo {
+  userAgent: string
+  /** The path of the server. */
+  prefix: string
+  /** The origin of the server, if the document names it. */
+  origin?: string
+  schemes: Record<string, SchemePlace>
+  /** The security of operations without their own. */
+  security: string[][]
+  /** Whether a 409 says that an earlier attempt with the same idempotency key is still running. */
+  isInProgress?: (body: any) => boolean
+}
+
 /** The options with their defaults. */
 export interface Settings {
-  /** Without a trailing slash and without `/v1`. */
+  /** Without a trailing slash and without the prefix. */
   baseUrl: string
-  apiKey: string | null
+  /** Whether the caller has set `baseUrl`. */
+  hasBaseUrl: boolean
+  auth: Auth
+  headers: Record<string, string>
   fetch: Transport
   retries: number
   /** undefined: the default of the operation. */
@@ -48,21 +59,13 @@ export interface Settings {
   clock: Clock
 }
 
-/**
- * @param prefix the path of the contract's version, `/v1`.
- * @throws ConfigurationError
- */
-export function settingsOf(options: ClientOptions, prefix: string): Settings {
-  const apiKey = options.apiKey === undefined ? fromEnvironment('PLATFORM_API_KEY') : options.apiKey
-  requireKey(apiKey)
-  if (typeof apiKey === 'string' && isWebPage() && options.dangerouslyAllowBrowser !== true)
-    throw new ConfigurationError(
-      'This is a web page, where every visitor can read the API key. Call the API from your server. ' +
-        'If the key belongs to the visitor, set `dangerouslyAllowBrowser: true`.',
-    )
+/** @throws ConfigurationError */
+export function settingsOf(options: ClientOptions, { prefix, origin }: ApiInfo): Settings {
   return {
-    baseUrl: baseUrlOf(options.baseUrl ?? fromEnvironment('PLATFORM_BASE_URL'), prefix),
-    apiKey: apiKey ?? null,
+    baseUrl: baseUrlOf(options.baseUrl ?? origin, prefix),
+    hasBaseUrl: options.baseUrl !== undefined,
+    auth: options.auth ?? {},
+    headers: options.headers ?? {},
     fetch: options.fetch ?? ((request) => globalThis.fetch(request)),
     retries: options.retries ?? 3,
     timeout: options.timeout,
@@ -74,9 +77,7 @@ export function settingsOf(options: ClientOptions, prefix: string): Settings {
 
 function baseUrlOf(value: unknown, prefix: string): string {
   if (value === undefined || value === null)
-    throw new ConfigurationError(
-      'The URL of the server is missing: set `baseUrl`, or the environment variable PLATFORM_BASE_URL.',
-    )
+    throw new ConfigurationError('The URL of the server is missing: set `baseUrl`.')
   const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : null
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new ConfigurationError(
@@ -89,23 +90,4 @@ function baseUrlOf(value: unknown, prefix: string): string {
     .replace(/[?#]*$/, '')
     .replace(/\/+$/, '')
   return prefix !== '' && base.endsWith(prefix) ? base.slice(0, -prefix.length) : base
-}
-
-/** Refuses values that cannot be a key; the server checks others. The message does not contain the key. */
-function requireKey(key: unknown): void {
-  if (key === undefined || key === null) return
-  const problem =
-    typeof key !== 'string'
-      ? `a ${typeof key}`
-      : key === ''
-        ? 'empty'
-        : /^bearer\s/i.test(key)
-          ? 'a header: leave out `Bearer`'
-          : /[^\x21-\x7e]/.test(key)
-            ? 'invalid: it contains a space, a line break or another character that no key has'
-            : /^["']|["']$/.test(key)
-              ? 'in quotes'
-              : null
-  if (problem !== null)
-    throw new ConfigurationError(`The API key is ${problem}. A key looks like plat_live_ and 49 characters.`)
 }

@@ -1,83 +1,140 @@
-// Iterates over lists. A page is requested when the previous one has been read, and continues after its last
-// item: every item that exists all along appears exactly once, also if the list changes in between.
-
+// Iterates over lists. A page is requested when the previous one has been read. By a cursor it continues
+// after its last item: every item that exists all along appears exactly once, also if the list changes in
+// between.
 import { throwIfAborted } from './error.ts'
 
 export interface ListInput {
-  query?: Record<string, any>
+  query?: Record<string, unknown>
+  /** The query as text, instead of `query`. */
+  search?: string
   signal?: AbortSignal
 }
 
-export interface Page {
-  data: unknown[]
-  pagination?: { next_cursor: string | null }
-  has_more?: boolean
-  next_cursor?: string
+/** How the pages of a list are read. */
+export interface ListShape {
+  /** The property with the items; null if the body is the list itself. */
+  items: string | null
+  next: NextPage
+  /** The parameter of the page, which a cursor replaces. */
+  page?: string
 }
 
-export type ListKind = 'pages' | 'log'
+/** Properties are named by their way in the body. */
+export type NextPage =
+  /** `from` has the cursor of the next page, unless `more` is false. */
+  | { by: 'cursor'; parameter: string; from: string[]; more?: string[] }
+  /** The id of the last item, while `more` is true. */
+  | { by: 'after'; parameter: string; id: string; more: string[] }
+  /** The next number, until a page is empty or has fewer items than its limit. */
+  | { by: 'page' | 'offset'; parameter: string; first: number; limit?: string; size?: number }
+  /** The link to the next page: of the property, or of the header `Link` (RFC 8288). */
+  | { by: 'link'; from?: string[] }
+
+export interface PageResult {
+  data: any
+  response: Response
+}
+
+type Fetch = (input: ListInput) => Promise<PageResult>
 
 /** The pages of a list, starting with the page in the query. */
 export async function* pagesOf(
-  kind: ListKind,
+  shape: ListShape,
   input: ListInput,
-  fetchPage: (input: ListInput) => Promise<Page>,
-): AsyncGenerator<Page, void, undefined> {
-  let query: Record<string, any> = { ...input.query }
-  for (;;) {
+  fetchPage: Fetch,
+): AsyncGenerator<unknown, void, undefined> {
+  let next: ListInput | null = input
+  while (next !== null) {
     throwIfAborted(input.signal)
-    const page = await fetchPage({ ...input, query })
-    yield page
-    const next = kind === 'log' ? placeInLog(page) : cursorOf(page)
-    if (next === null) return
-    const { page: _page, ...rest } = query
-    query = { ...rest, ...next }
+    const result = await fetchPage(next)
+    yield result.data
+    next = after(shape, next, result)
   }
 }
 
 /** The items of all pages. */
 export async function* itemsOf(
-  kind: ListKind,
+  shape: ListShape,
   input: ListInput,
-  fetchPage: (input: ListInput) => Promise<Page>,
+  fetchPage: Fetch,
 ): AsyncGenerator<unknown, void, undefined> {
-  for await (const { data } of pagesOf(kind, input, fetchPage)) {
-    for (const item of data) {
+  for await (const page of pagesOf(shape, input, fetchPage)) {
+    for (const item of itemsIn(shape, page)) {
       throwIfAborted(input.signal)
       yield item
     }
   }
 }
 
-function cursorOf({ pagination }: Page): { cursor: string } | null {
-  const cursor = pagination?.next_cursor ?? null
-  return cursor === null ? null : { cursor }
+function itemsIn({ items }: ListShape, page: unknown): unknown[] {
+  const list = items === null ? page : valueAt(page, [items])
+  return Array.isArray(list) ? list : []
 }
 
-function placeInLog({ has_more: hasMore, next_cursor: cursor }: Page): { cursor: string } | null {
-  return hasMore === true ? { cursor: cursor! } : null
+const valueAt = (value: unknown, way: string[]): any =>
+  way.reduce((at: any, key) => (Object.hasOwn(Object(at), key) ? at[key] : undefined), value)
+
+/** The input of the request for the page after this one; null if it is the last one. */
+function after(shape: ListShape, input: ListInput, result: PageResult): ListInput | null {
+  const { next, page: pageParameter } = shape
+  const { data } = result
+  const items = itemsIn(shape, data)
+  const asking = (name: string, value: unknown): ListInput => {
+    const query = { ...input.query, [name]: value }
+    if (pageParameter !== undefined) delete query[pageParameter]
+    return { ...input, query }
+  }
+  switch (next.by) {
+    case 'cursor': {
+      const cursor = valueAt(data, next.from) ?? ''
+      if (cursor === '' || (next.more !== undefined && valueAt(data, next.more) !== true)) return null
+      return asking(next.parameter, cursor)
+    }
+    case 'after': {
+      const id = valueAt(items.at(-1), [next.id])
+      return valueAt(data, next.more) === true && id !== undefined ? asking(next.parameter, id) : null
+    }
+    case 'link': {
+      const url = next.from === undefined ? nextLink(result.response) : valueAt(data, next.from)
+      if (typeof url !== 'string' || url === '') return null
+      const { search } = new URL(url, result.response.url || 'http://server/')
+      return { ...input, search: search.slice(1) }
+    }
+    default: {
+      const limit = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1)
+      if (items.length < Math.max(1, limit)) return null
+      const now = Number(input.query?.[next.parameter] ?? next.first)
+      return asking(next.parameter, now + (next.by === 'page' ? 1 : items.length))
+    }
+  }
+}
+
+function nextLink({ headers }: Response): string | undefined {
+  for (const [, url, parameters] of (headers.get('link') ?? '').matchAll(/<([^>]*)>([^<]*)/g))
+    if (/;\s*rel="?[^";]*\bnext\b/i.test(parameters)) return url
+  return undefined
 }
 
 /**
  * The first page as a promise. As an iterator it yields the items of all pages, `pages()` the pages; both
  * start with the page that has been requested.
  */
-export function listAnswer<Answer extends Promise<Page>>(
-  kind: ListKind,
+export function listAnswer<Answer extends Promise<unknown>>(
+  shape: ListShape,
   input: ListInput,
-  first: Answer,
-  fetchPage: (input: ListInput) => Promise<Page>,
-): Answer & AsyncIterable<unknown> & { pages(): AsyncGenerator<Page, void, undefined> } {
-  const fetching = (): ((next: ListInput) => Promise<Page>) => {
-    let requested: Promise<Page> | undefined = first
+  first: { answer: Answer; result: Promise<PageResult> },
+  fetchPage: Fetch,
+): Answer & AsyncIterable<unknown> & { pages(): AsyncGenerator<unknown, void, undefined> } {
+  const fetching = (): Fetch => {
+    let requested: Promise<PageResult> | undefined = first.result
     return (next) => {
       const page = requested ?? fetchPage(next)
       requested = undefined
       return page
     }
   }
-  return Object.assign(first, {
-    [Symbol.asyncIterator]: () => itemsOf(kind, input, fetching()),
-    pages: () => pagesOf(kind, input, fetching()),
+  return Object.assign(first.answer, {
+    [Symbol.asyncIterator]: () => itemsOf(shape, input, fetching()),
+    pages: () => pagesOf(shape, input, fetching()),
   })
 }

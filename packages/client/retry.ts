@@ -1,9 +1,9 @@
 // Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
-// OPTIONS, PUT, DELETE, and any request with an Idempotency-Key. A body that can be read only once is not
+// OPTIONS, PUT, DELETE, and any request with an idempotency key. A body that can be read only once is not
 // retried.
 import { backOff, type Clock } from './clock.ts'
 import { isOtherOrigin } from './environment.ts'
-import { ConnectionError, secondsToWait } from './error.ts'
+import { ConnectionError, requestIdOf, secondsToWait } from './error.ts'
 
 export type Transport = (request: Request) => Promise<Response>
 
@@ -39,6 +39,10 @@ export interface RetryOptions {
   clock: Clock
   /** Whether to read the whole body, so that a connection lost in between is retried. */
   readBody: boolean
+  /** The headers that make a repeated request harmless. */
+  idempotencyHeaders: string[]
+  /** Whether a 409 says that an earlier attempt with the same idempotency key is still running. */
+  isInProgress?: (body: any) => boolean
 }
 
 type Input = string | URL | Request
@@ -54,6 +58,11 @@ export class RepeatableRequest extends Request {
     super(input, own)
     this.#input = input
     this.#init = own
+  }
+
+  /** The same request for another URL. */
+  at(url: string): RepeatableRequest {
+    return new RepeatableRequest(url, { ...this.#init, headers: this.headers })
   }
 
   /** A copy with the current headers; null if the body is a stream, which can be sent only once. */
@@ -85,7 +94,7 @@ export async function sendWithRetries(request: Request, options: RetryOptions): 
     const response = await attemptOnce(next ?? request, options)
     const ended = clock.now()
     const delay =
-      next === null || attempt >= retries ? null : await waitAfter(request, response, attempt, clock)
+      next === null || attempt >= retries ? null : await waitAfter(request, response, attempt, options)
     const wait = delay === null || ended + delay > until ? null : delay
     report(options, request, { attempt: attempt + 1, response, milliseconds: ended - started, retryIn: wait })
     if (wait === null) {
@@ -115,7 +124,7 @@ function report(
     url,
     ...rest,
     status: failed ? null : response.status,
-    requestId: failed ? null : response.headers.get('x-request-id'),
+    requestId: failed ? null : requestIdOf(response),
     error: failed ? response : null,
   })
 }
@@ -139,7 +148,7 @@ async function attemptOnce(
     const { origin, pathname } = new URL(request.url)
     return new ConnectionError(
       `${request.method} ${pathname} has no complete response from ${origin}: ${reasonOf(error)}.` +
-        (isOtherOrigin(origin) ? ' On a web page the server must allow its origin with CORS_ORIGINS.' : ''),
+        (isOtherOrigin(origin) ? ' On a web page the server must allow its origin (CORS).' : ''),
       { operation, cause: error },
     )
   }
@@ -166,31 +175,28 @@ async function waitAfter(
   request: Request,
   response: Response | ConnectionError,
   attempt: number,
-  clock: Clock,
+  { clock, idempotencyHeaders, isInProgress }: RetryOptions,
 ): Promise<number | null> {
-  if (!isRepeatable(request)) return null
+  const hasKey = idempotencyHeaders.some((name) => request.headers.has(name))
+  if (!hasKey && !['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'].includes(request.method)) return null
   if (response instanceof Response && response.headers.get('x-should-retry') === 'false') return null
   if (response instanceof ConnectionError || maybeExecuted.has(response.status)) {
     // If the first attempt was executed, the ETag has changed, and a second one would fail with 412.
     return request.headers.has('if-match') ? null : backOff(attempt, clock)
   }
-  if (response.status === 409) return (await isInProgress(request, response)) ? backOff(attempt, clock) : null
+  if (response.status === 409) {
+    const isRunning = hasKey && isInProgress?.(await bodyOf(response)) === true
+    return isRunning ? backOff(attempt, clock) : null
+  }
   if (!notExecuted.has(response.status)) return null
   const seconds = secondsToWait(response, clock.now())
   if (seconds === null) return backOff(attempt, clock)
   return seconds > maxWaitSeconds ? null : seconds * 1000
 }
 
-function isRepeatable({ method, headers }: Request): boolean {
-  return ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'].includes(method) || headers.has('idempotency-key')
-}
-
-/** Whether an earlier attempt with the same key is still running; its response can then be replayed. */
-async function isInProgress({ headers }: Request, response: Response): Promise<boolean> {
-  if (!headers.has('idempotency-key')) return false
-  const body = (await response
+async function bodyOf(response: Response): Promise<unknown> {
+  return await response
     .clone()
     .json()
-    .catch(() => null)) as { error?: { details?: { constraint?: string } } } | null
-  return body?.error?.details?.constraint === 'in_progress'
+    .catch(() => null)
 }

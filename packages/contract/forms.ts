@@ -1,6 +1,7 @@
 // Encodes request bodies: JSON, forms and files.
 import { crc32, deflateSync } from 'node:zlib'
-import { isJson, separators, styleOf, type Encoding, type Json } from '@platform-api/openapi/document.ts'
+import type { Encoding, Json } from '@platform-api/openapi/document.ts'
+import { fieldsOf as formFields, type Field as FormField } from '@platform-api/openapi/form-fields.ts'
 
 /** The value of a field of the format `binary`. */
 export interface Attachment {
@@ -41,51 +42,11 @@ export function hasEmpty(value: Json): boolean {
   return items.length === 0 || items.some(hasEmpty)
 }
 
-/** A field of a form. */
-export interface Field {
-  name: string
-  value: string | Attachment
-  /** The media type of its part, where it is not that of text. */
-  type?: string
-}
+type Field = FormField<Attachment>
 
 /** The fields of a form in sending order; files come last. */
-export function fieldsOf(body: Json, encoding: Record<string, Encoding> = {}): Field[] {
-  return Object.entries<Json>(body)
-    .flatMap(([name, value]) => fieldsFor(name, value, encoding[name]))
-    .sort((a, b) => Number(isAttachment(a.value)) - Number(isAttachment(b.value)))
-}
-
-function fieldsFor(name: string, value: Json, encoding: Encoding = {}): Field[] {
-  const styled = styleOf(encoding)
-  if (styled?.style === 'deepObject') return deepFields(name, value)
-  if (styled !== null && typeof value === 'object' && value !== null && !isAttachment(value))
-    return styledFields(name, value, styled)
-  return [value].flat().map((item) => {
-    if (isAttachment(item)) return { name, value: item }
-    const type = encoding.contentType?.split(',')[0].trim()
-    const isText = typeof item !== 'object' || item === null
-    if (type !== undefined && isJson(type)) return { name, value: JSON.stringify(item), type }
-    return { name, value: plain(item), type: isText ? type : 'application/json' }
-  })
-}
-
-/** A list or an object by the style of its encoding. */
-function styledFields(
-  name: string,
-  value: Json,
-  { style, explode }: { style: string; explode: boolean },
-): Field[] {
-  if (Array.isArray(value) && explode) return value.map((item) => ({ name, value: plain(item) }))
-  if (explode) return Object.entries(value).map(([key, item]) => ({ name: key, value: plain(item) }))
-  const items: Json[] = Array.isArray(value) ? value : Object.entries(value).flat()
-  return [{ name, value: items.map(plain).join(separators[style] ?? ',') }]
-}
-
-function deepFields(name: string, value: Json): Field[] {
-  if (typeof value !== 'object' || value === null) return [{ name, value: plain(value ?? '') }]
-  return Object.entries(value).flatMap(([key, item]) => deepFields(`${name}[${key}]`, item))
-}
+export const fieldsOf = (body: Json, encoding: Record<string, Encoding> = {}): Field[] =>
+  formFields(body, encoding, isAttachment)
 
 /** Only text: a form of this type has no files. */
 function urlEncoded(fields: Field[]): string {
@@ -108,10 +69,6 @@ function multipart(fields: Field[]): Buffer {
     ])
   })
   return Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)])
-}
-
-function plain(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 /** A valid PNG of 64 by 64 pixels in one color. */

@@ -1,28 +1,10 @@
 // Lists of other APIs: an array, or an object with one array of objects. Pages are read by the parameters
 // that the contract declares: `limit` with `page` or `offset`, in any of their usual names.
-import { idIn, listOf, type Json, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
+import { idIn, listOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
+import { pagingOf } from '@platform-api/openapi/paging.ts'
 import type { PageOptions, PagesRead } from './pages-read.ts'
 import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
-
-interface Paging {
-  limit: Parameter | null
-  page: Parameter | null
-  offset: Parameter | null
-}
-
-function pagingOf({ parameters }: Operation): Paging {
-  const named = (pattern: RegExp): Parameter | null =>
-    parameters.find(
-      ({ name, in: where, schema }) =>
-        where === 'query' && pattern.test(name) && [schema.type].flat().includes('integer'),
-    ) ?? null
-  return {
-    limit: named(/^(limit|per_?page|page_?size|max_?results)$/i),
-    page: named(/^page(_?number)?$/i),
-    offset: named(/^(offset|skip|start)$/i),
-  }
-}
 
 /** null if the list cannot be read. `whole` if the last page was shorter than the limit. */
 export async function readPlainList(

@@ -42,7 +42,7 @@ function propertiesOf(document: Json, node: Json, depth = 0): Json {
 }
 
 /** The schema; of alternatives the first that is not null. */
-function plain(document: Json, node: Json): Json {
+export function plain(document: Json, node: Json): Json {
   const schema = schemaOf(document, node)
   const first = (schema.anyOf ?? schema.oneOf)?.find((each: Json) => each.type !== 'null')
   return first === undefined || schema.type !== undefined ? schema : schemaOf(document, first)

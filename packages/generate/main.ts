@@ -1,5 +1,6 @@
 // `npm run toolkit -- generate FILE --out FOLDER`: writes a server for any OpenAPI document, with a stub for
 // each operation. Handlers that exist are kept.
+//   --client        writes the npm package of a TypeScript client instead
 //   --plugin        writes only generated/, with a Fastify plugin for an app of your own: generated/plugin.ts
 //   --no-formats    the server does not validate formats, which JSON Schema allows
 //   --allow-remote  opens references to URLs
@@ -8,13 +9,15 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { remoteOption } from '@platform-api/openapi/resolver.ts'
+import { generateClient } from './client.ts'
 import { generateProject } from './project.ts'
 
 answerHelp(import.meta)
 
 try {
-  const { file, out, ...options } = readArguments()
-  const { operations, wrote, notes } = await generateProject(file, resolve(out), options)
+  const { file, out, isClient, ...options } = readArguments()
+  const generate = isClient ? generateClient : generateProject
+  const { operations, wrote, notes } = await generate(file, resolve(out), options)
   const result = wrote.length === 0 ? 'nothing changed' : `wrote ${wrote.join(', ')}`
   for (const line of [...notes, `${operations} operations in ${file}: ${result}`]) console.log(line)
 } catch (error) {
@@ -28,6 +31,7 @@ function readArguments() {
       out: { type: 'string' },
       plugin: { type: 'boolean', default: false },
       'no-formats': { type: 'boolean', default: false },
+      client: { type: 'boolean', default: false },
       ...remoteOption,
     },
     allowPositionals: true,
@@ -35,6 +39,7 @@ function readArguments() {
   const [file] = positionals
   if (values.out === undefined || positionals.length !== 1)
     throw new Error('Pass one OpenAPI document and its folder: FILE --out FOLDER.')
+  if (values.plugin && values.client) throw new Error('Pass either --plugin or --client.')
   const { out, 'allow-remote': allowRemote, plugin: isPlugin, 'no-formats': noFormats } = values
-  return { file, out, allowRemote, isPlugin, noFormats }
+  return { file, out, allowRemote, isPlugin, noFormats, isClient: values.client }
 }

@@ -25,14 +25,14 @@ export function withOperationNames(document: Json): Json {
   return copy
 }
 
-function free(name: string, taken: Set<string>): string {
+export function free(name: string, taken: Set<string>): string {
   let own = name
   for (let i = 2; taken.has(own); i++) own = `${name}${i}`
   taken.add(own)
   return own
 }
 
-function camelCase(text: string): string {
+export function camelCase(text: string): string {
   return text
     .split(/[^A-Za-z0-9]+/)
     .filter((word) => word !== '')

@@ -5,7 +5,6 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
-import { fileURLToPath } from 'node:url'
 import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
@@ -14,11 +13,12 @@ import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { dataKeys, nameMaps } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
+import { openapiFolder } from './client-runtime.ts'
 import { withOperationNames } from './names.ts'
 import { emitHandlers, emitRoutes, emitTable } from './table.ts'
 import { addStubs } from './handlers.ts'
 
-const banner = (file: string): string =>
+export const banner = (file: string): string =>
   `// Generated from ${file}. Do not edit: change the document and generate again.\n`
 
 export interface ProjectReport {
@@ -83,7 +83,7 @@ export async function generateProject(
 }
 
 /** A property with a default is optional: the server does not fill it in. */
-async function typesOf(document: object): Promise<string> {
+export async function typesOf(document: object): Promise<string> {
   const copy: any = structuredClone(document)
   dropReferencesInData(copy, '')
   forTypes(copy)
@@ -176,12 +176,6 @@ export const sharedModules = [
   'validators.ts',
   'views.ts',
 ]
-
-/** The sources of these modules. A packed package has copies of its own. */
-const openapiFolder = [
-  join(import.meta.dirname, 'template/openapi'),
-  dirname(fileURLToPath(import.meta.resolve('@platform-api/openapi/read.ts'))),
-].find(existsSync)!
 
 /** The files of a folder of template/, by name. */
 function template(folder: string): Array<[name: string, text: string]> {

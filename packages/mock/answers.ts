@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { sample } from 'openapi-sampler'
 import { responseFor, isJson, type Media, type Operation } from '@platform-api/openapi/document.ts'
-import { concreteType } from '@platform-api/openapi/media-types.ts'
+import { concreteType, essenceOf } from '@platform-api/openapi/media-types.ts'
 import type { Validation } from '@platform-api/contract/validation.ts'
 import { valuesOf } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
@@ -91,7 +91,15 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   if (media.schema.format === 'binary' || !(isJson(contentType) || contentType.startsWith('text/')))
     return { status, contentType, headers, body: Buffer.from('bytes\n') }
   const value = bodyOf(source, operation, { media, node, name: example, status })
-  return { status, contentType, headers, body: isJson(contentType) ? value : textOf(value) }
+  const isStream = essenceOf(contentType) === 'text/event-stream'
+  const body = isJson(contentType) ? value : isStream ? eventOf(value) : textOf(value)
+  return { status, contentType, headers, body }
+}
+
+/** One event with the value; an example may be the text of a stream. */
+function eventOf(value: Json): string {
+  const isText = typeof value === 'string' && /^(data|event|id|retry|):/m.test(value)
+  return isText ? value : `data: ${textOf(value).replaceAll('\n', '\ndata: ')}\n\n`
 }
 
 const textOf = (value: Json): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -17,6 +17,7 @@ import {
 import { idKinds } from '@platform-api/contract/resource-pool.ts'
 import { isPaged, listItemKind } from '@platform-api/contract/resources.ts'
 import { idKey, ownIdKey } from '@platform-api/openapi/resource-ids.ts'
+import { pagingOf } from '@platform-api/openapi/paging.ts'
 import { isValid, type MockAnswer, type Source } from './answers.ts'
 
 type Json = any
@@ -327,24 +328,21 @@ function matchesQuery({ properties = {} }: Json, body: Json, query: Record<strin
   )
 }
 
-function pagingOf(
+function askedPage(
   operation: Operation,
   query: Record<string, unknown>,
 ): { page: number; limit: number; offset: number | null } {
-  const pageName = /^page(_?number)?$/i
-  const parameterOf = (pattern: RegExp): Parameter | undefined =>
-    operation.parameters.find((each) => each.in === 'query' && pattern.test(each.name))
-  const numberOf = (pattern: RegExp): number | null => {
-    const name = parameterOf(pattern)?.name
-    const number = name === undefined ? NaN : Number(query[name])
-    return Number.isInteger(number) && query[name!] !== undefined ? number : null
+  const paging = pagingOf(operation)
+  const numberOf = (parameter: Parameter | null): number | null => {
+    const value = parameter === null ? undefined : query[parameter.name]
+    return value !== undefined && Number.isInteger(Number(value)) ? Number(value) : null
   }
-  const { minimum, default: first } = parameterOf(pageName)?.schema ?? {}
+  const { minimum, default: first } = paging.page?.schema ?? {}
   const start = minimum ?? first ?? 1
   return {
-    page: Math.max(1, (numberOf(pageName) ?? start) - start + 1),
-    limit: Math.max(1, numberOf(/^(limit|per_?page|page_?size|max_?results)$/i) ?? 100),
-    offset: numberOf(/^(offset|skip|start)$/i),
+    page: Math.max(1, (numberOf(paging.page) ?? start) - start + 1),
+    limit: Math.max(1, numberOf(paging.limit) ?? paging.limit?.schema.default ?? 100),
+    offset: numberOf(paging.offset),
   }
 }
 
@@ -356,7 +354,7 @@ function pageOf(
   property: string | null,
   all: Json[],
 ): Json {
-  const { page, limit, offset } = pagingOf(operation, query)
+  const { page, limit, offset } = askedPage(operation, query)
   const first = offset ?? (page - 1) * limit
   return withItems(body, property, all.slice(first, first + limit), { page, limit, total: all.length })
 }

@@ -1,5 +1,6 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
+import { separators, styleOf, type Encoding } from './form-fields.ts'
 import { isJson } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
@@ -9,7 +10,7 @@ import { idKey, listIn, ownIdKey } from './resource-ids.ts'
 
 export type Json = any
 
-export { isJson }
+export { isJson, separators, styleOf, type Encoding }
 
 export interface Parameter extends ParameterStyle {
   required: boolean
@@ -23,18 +24,12 @@ export interface Parameter extends ParameterStyle {
 /** A media type of a body, its schema, and the JSON pointer of the schema in the document. */
 export interface Media {
   type: string
+  /** As in the document. */
+  node: Json
   schema: Json
   pointer: string
   /** How the properties of a form are sent, by name. */
   encoding: Record<string, Encoding>
-}
-
-/** The Encoding Object of a property. One of `style`, `explode`, `allowReserved` replaces `contentType`. */
-export interface Encoding {
-  contentType?: string
-  style?: string
-  explode?: boolean
-  allowReserved?: boolean
 }
 
 export interface Response {
@@ -47,6 +42,8 @@ export interface Operation {
   method: string
   /** Includes the server's prefix: `/v1/projects/{id}`. */
   path: string
+  /** The path as in the document: `/projects/{id}`. */
+  template: string
   /** The path item and the operation in the document. */
   item: Json
   node: Json
@@ -134,6 +131,7 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
     id: node.operationId ?? `${method.toUpperCase()} ${path}`,
     method: method.toUpperCase(),
     path: `${base}${path.split('#')[0]}`,
+    template: path,
     item,
     node,
     tag: node.tags?.[0] ?? '',
@@ -274,6 +272,7 @@ export function schemaOf(document: Json, schema: Json, hops = 0): Json {
 function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {
   return Object.entries<Json>(node.content ?? {}).map(([type, media]) => ({
     type,
+    node: media,
     schema: schemaOf(document, media.schema),
     pointer: `${pointer}/content/${segment(type)}/schema`,
     encoding: media.encoding ?? {},
@@ -294,18 +293,6 @@ function segment(name: string): string {
 export function encodingOf({ body }: Operation, type: string): Media['encoding'] {
   return body?.media.find((each) => each.type === type)?.encoding ?? {}
 }
-
-/** The style of a property of a form and whether it is exploded; null if it is sent by its content type. */
-export function styleOf({ style, explode, allowReserved }: Encoding = {}): {
-  style: string
-  explode: boolean
-} | null {
-  if (style === undefined && explode === undefined && allowReserved === undefined) return null
-  return { style: style ?? 'form', explode: explode ?? (style ?? 'form') === 'form' }
-}
-
-/** The separators of the values of a list in one field, by style. */
-export const separators: Record<string, string> = { spaceDelimited: ' ', pipeDelimited: '|' }
 
 /** The declared response for the status, also by its range (`4XX`) or as the default. */
 export function responseFor({ responses, otherResponses }: Operation, status: number): Response | undefined {

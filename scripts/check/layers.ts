@@ -54,7 +54,7 @@ const layers: Layer[][] = [
     { files: 'generated/console/', imports: [] },
   ],
   [
-    { files: 'packages/client/', imports: ['generated/client/'] },
+    { files: 'packages/client/', imports: ['generated/client/', 'packages/openapi/'] },
     { files: 'packages/console/', imports: ['generated/client/', 'generated/console/'] },
   ],
   // The packages of the toolkit. They import each other by name.

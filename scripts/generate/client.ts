@@ -1,15 +1,17 @@
-// Writes the npm package generated/client: the types and the table of operations from the spec, and the
-// compiled runtime from packages/client/.
+// Writes the npm package generated/client: the client that `toolkit generate --client` writes for any
+// document, with methods by resource, resumable uploads, webhooks and the options of the platform.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { copyDependencies } from './client-dependencies.ts'
-import { methodTypes } from './client-methods.ts'
+import { apiInfoOf, clientModules, errorClasses } from '@platform-api/generate/client.ts'
+import { exportsOf, type ExtraMethods } from '@platform-api/generate/client-resources.ts'
+import { operationsOf } from '@platform-api/openapi/document.ts'
+import { parametersTypeOf, parameterTypes, typeNameOf } from '../../services/docs/client-types.ts'
 import { clientNames } from './client-names.ts'
-import { operationsDeclaration, resourcesDeclaration, type ExtraMethods } from './client-resources.ts'
-import { compileRuntime } from './client-runtime.ts'
-import { rowOf } from './client-table.ts'
+import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
+import { componentOf } from './schemas.ts'
 import { banner } from './types.ts'
+import { messageOf } from '../../infra/command-help.ts'
 
 type Json = any
 
@@ -36,26 +38,50 @@ export function emitClient(
 ): Map<string, string> {
   const name = `@${project.name}/client`
   const { version } = document.info
-  const names = clientNames(document, operations)
-  const all = operations.map((operation) => methodTypes(document, operation))
   const has = {
     uploads: uploadOperations.every((id) => operations.some((operation) => operation.id === id)),
     webhooks: 'PlatformEvent' in (document.components?.schemas ?? {}),
   }
+  const modules = modulesOf(document, {
+    modules: [['types', exportsOf(types)]],
+    resources: { names: clientNames(document, operations), extra: extraMethods(has) },
+    existing,
+  })
   return new Map([
     ['client/package.json', `${JSON.stringify(manifestOf(name, version, project), null, 2)}\n`],
     ['client/README.md', readFileSync(join(source, 'README.md'), 'utf8').replaceAll('{name}', name)],
     ['client/LICENSE', readFileSync(join(source, 'LICENSE'), 'utf8')],
-    ['client/operations.js', table(document, operations, names)],
-    ['client/operations.d.ts', operationsDeclaration(all, types)],
-    ['client/resource-methods.d.ts', resourcesDeclaration(all, names, extraMethods(has), types)],
-    ['client/index.js', index(`${project.name}-client/${version}`, has)],
+    ['client/index.js', index(apiInfoOf(document, `${project.name}-client/${version}`), has)],
     ['client/index.d.ts', indexTypes(has)],
-    ...[...compileRuntime(existing), ...copyDependencies()].map(([file, text]): [string, string] => [
-      `client/${file}`,
-      text,
-    ]),
+    ...[...modules].map(([file, text]): [string, string] => [`client/${file}`, text]),
   ])
+}
+
+/** @throws GenerateError */
+function modulesOf(
+  document: Json,
+  own: Pick<Parameters<typeof clientModules>[3], 'modules' | 'resources' | 'existing'>,
+): Map<string, string> {
+  const operations = operationsOf(document)
+  const methods = new Map(operations.map(({ id }) => [id, id]))
+  try {
+    return clientModules(document, operations, methods, {
+      ...own,
+      banner,
+      folders: [source, join(source, 'platform')],
+      names: {
+        requests: 'operations',
+        parameters: ({ id }, place) => parametersTypeOf(id, place as keyof typeof parameterTypes),
+        schema: (schema) => {
+          const component = componentOf(schema ?? {})
+          return component === undefined ? undefined : typeNameOf(component)
+        },
+      },
+      hasErrorTypes: false,
+    })
+  } catch (error) {
+    throw new GenerateError(messageOf(error), { cause: error })
+  }
 }
 
 function manifestOf(name: string, version: string, { license, homepage, repository }: Json): object {
@@ -77,18 +103,6 @@ function manifestOf(name: string, version: string, { license, homepage, reposito
     },
     files: ['*.js', '*.d.ts', 'LICENSES.md'],
   }
-}
-
-/** One operation per line. */
-function table(document: Json, operations: Operation[], names: Map<string, string>): string {
-  const rows = operations.map(
-    (operation) =>
-      `  ${operation.id}: ${JSON.stringify(rowOf(document, operation, names.get(operation.id)))}`,
-  )
-  return (
-    `${banner}\n/** What the client's methods need for each operation. */\n` +
-    `export const operationTable = {\n${rows.join(',\n')}\n}\n`
-  )
 }
 
 /** The parts of the client that exist if the contract has the operations or the events. */
@@ -123,34 +137,18 @@ function extraMethods(has: Has): ExtraMethods {
   }
 }
 
-const errors = [
-  'AbortError',
-  'ApiError',
-  'AuthenticationError',
-  'ConfigurationError',
-  'ConflictError',
-  'ConnectionError',
-  'GoneError',
-  'NotFoundError',
-  'PermissionError',
-  'PlatformError',
-  'PreconditionFailedError',
-  'RateLimitError',
-  'ServerError',
-  'TimeoutError',
-  'ValidationError',
-  'WebhookVerificationError',
-].join(', ')
+const errors = [...errorClasses, 'ClientError as PlatformError', 'WebhookVerificationError'].join(', ')
 
-function index(userAgent: string, has: Has): string {
+function index(info: object, has: Has): string {
   const imports = [
     "import { createClient } from './client.js'",
     "import { operationTable } from './operations.js'",
+    "import { isInProgress, platformOptions } from './platform.js'",
     ...(has.uploads ? ["import { uploadResumably } from './resumable.js'"] : []),
     ...(has.webhooks ? ["import { verifyWebhook } from './webhooks.js'"] : []),
   ]
   const body = [
-    `const { methods, resources, api, clock } = createClient(operationTable, options, '${userAgent}')`,
+    'const { methods, resources, api, clock } = createClient(operationTable, info, platformOptions(options))',
     'const client = { ...methods, ...resources, api }',
     ...(has.uploads
       ? [
@@ -166,6 +164,8 @@ function index(userAgent: string, has: Has): string {
 export { ${errors} } from './error.js'
 export { fileFrom, toFile } from './files.js'
 ${has.webhooks ? "export { verifyWebhook } from './webhooks.js'\n" : ''}
+const info = { ...${JSON.stringify(info)}, isInProgress }
+
 export function createPlatformClient (options = {}) {
 ${body.map((line) => `  ${line}`).join('\n')}
 }
@@ -175,7 +175,7 @@ ${body.map((line) => `  ${line}`).join('\n')}
 function indexTypes(has: Has): string {
   const indented = (lines: string[]): string => lines.map((line) => `  ${line}\n`).join('')
   return `${banner}import type { Client } from './openapi-fetch.js'
-import type { ClientOptions } from './options.js'
+import type { PlatformOptions } from './platform.js'
 ${has.uploads ? "import type { Uploadable } from './files.js'\n" : ''}\
 import type { Methods } from './operations.js'
 import type { Resources } from './resource-methods.js'
@@ -185,12 +185,12 @@ import type { ${has.uploads ? 'FileUpload, Upload, ' : ''}paths } from './types.
 export type { AnswerStream } from './answer-stream.js'
 export type { Clock } from './clock.js'
 export { ${errors} } from './error.js'
-export type { ErrorCode, ErrorDetails } from './error.js'
+export type { ErrorCode, ErrorDetails } from './error-types.js'
 export { fileFrom, toFile } from './files.js'
 export type { FileProperties, StreamedFile, Uploadable } from './files.js'
 export type { Answer, CallOptions, EventStream, ListAnswer, StreamEvent, StreamOptions } from './method.js'
 export type { BytesBody, UploadOptions } from './method.js'
-export type { ClientOptions } from './options.js'
+export type { PlatformOptions as ClientOptions } from './platform.js'
 export type * from './operations.js'
 export type { Progress } from './progress.js'
 export type * from './resource-methods.js'
@@ -207,6 +207,6 @@ export interface PlatformClient extends Methods, Resources {
 ${has.uploads ? indented(resumableUpload) : ''}}
 
 /** Sends no request. @throws ConfigurationError if the URL or the key cannot be right. */
-export declare function createPlatformClient (options?: ClientOptions): PlatformClient
+export declare function createPlatformClient (options?: PlatformOptions): PlatformClient
 `
 }

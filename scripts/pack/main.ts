@@ -5,6 +5,7 @@ import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFi
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import ts from 'typescript'
+import { openapiModules } from '../../packages/generate/client-runtime.ts'
 import { sharedModules } from '../../packages/generate/project.ts'
 import { answerHelp, isMain } from '../../packages/openapi/command-help.ts'
 
@@ -91,8 +92,10 @@ function stage(folder: string, name: string): void {
   cpSync(join(packages, name, 'README.md'), join(folder, name, 'README.md'))
   if (name !== 'generate') return
   cpSync(join(packages, name, 'template'), join(folder, name, 'template'), { recursive: true })
-  for (const module of sharedModules)
+  for (const module of [...sharedModules, ...openapiModules])
     cpSync(join(packages, 'openapi', module), join(folder, name, 'template/openapi', module))
+  for (const file of globSync(join(packages, 'client/*.{ts,md}')).concat(join(packages, 'client/LICENSE')))
+    cpSync(file, join(folder, name, 'template/client', basename(file)))
 }
 
 function manifestOf(name: string): Manifest {

@@ -20,9 +20,9 @@ t.test('an operation is a row of the table and a typed method', async (t) => {
     name: 'things.create',
     body: true,
     answer: 'json',
-    idempotent: true,
+    idempotent: 'Idempotency-Key',
   })
-  t.match(operations.listThings, { method: 'GET', list: 'pages' })
+  t.match(operations.listThings, { method: 'GET', list: { items: 'data', next: { by: 'link' } } })
   t.match(operations.watchThings, { answer: 'events' })
   t.match(operations.postStrict, { answer: 'text' })
   const types = await project.read('generated/client/operations.d.ts')

@@ -6,6 +6,8 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { requestTarget } from '@platform-api/contract/sender.ts'
+import { encodeParameters } from '../../client/request-parameters.ts'
+import { rowOf } from '@platform-api/generate/client-table.ts'
 import { generateProject } from '@platform-api/generate/project.ts'
 import { createMock } from '@platform-api/mock/server.ts'
 import { operationsOf, type Operation, type Parameter } from '@platform-api/openapi/document.ts'
@@ -114,8 +116,17 @@ for (const cell of cells)
     t.same([answer.statusCode, answer.json()], [200, values[cell.kind]], 'is read by a generated server')
     const mocked = await mock.inject(requestOf(cell))
     t.equal(mocked.statusCode, 200, mocked.body)
+    const own: Operation = operations.get(cell.id)!
+    const place = cell.in === 'cookie' ? 'cookies' : cell.in === 'header' ? 'headers' : cell.in
+    const sent = encodeParameters(cell.id, rowOf(document, own), { [place]: { color: values[cell.kind] } })
+    const inRequest = {
+      path: sent.path.slice(cell.id.length + 2),
+      query: sent.query,
+      header: sent.headers.color,
+      cookie: sent.headers.Cookie,
+    }
+    t.equal(inRequest[cell.in], cell.text, 'is sent by a generated client')
     if (cell.in === 'path' || cell.in === 'query') {
-      const own: Operation = operations.get(cell.id)!
       const parts = { path: {}, query: {}, [cell.in]: { color: values[cell.kind] } }
       t.equal(requestTarget(own, parts), requestOf(cell).url, 'is sent by the contract tests')
     }

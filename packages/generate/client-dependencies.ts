@@ -1,10 +1,19 @@
-// Copies the two libraries of the client into generated/client, with their licenses. The package then has no
+// Copies the two libraries of the client into a generated client, with their licenses. The package then has no
 // dependencies: `npm install` needs no registry for it, and browsers load it without a build.
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
 import ts from 'typescript'
 
-const modules = join(import.meta.dirname, '../../node_modules')
+const packageOf = (name: string, from: string): string => dirname(dirname(createRequire(from).resolve(name)))
+const fetchFolder = packageOf('openapi-fetch', import.meta.filename)
+
+/** The folders of the packages. */
+const folders = {
+  'openapi-fetch': fetchFolder,
+  'openapi-typescript-helpers': packageOf('openapi-typescript-helpers', join(fetchFolder, 'package.json')),
+  'eventsource-parser': packageOf('eventsource-parser', import.meta.filename),
+}
 
 /** The package, its file, and the name of the copy. */
 const copies = [
@@ -32,7 +41,7 @@ const options: ts.TranspileOptions = {
 /** The copies and the file of their licenses, by name. */
 export function copyDependencies(): Map<string, string> {
   const files = copies.map(([name, file, copy]): [string, string] => {
-    const text = readFileSync(join(modules, name, file), 'utf8')
+    const text = readFileSync(join(folders[name], file), 'utf8')
     const code = copy.endsWith('.js')
       ? ts.transpileModule(text, options).outputText
       : text.replace(/^\/\/# sourceMappingURL=.*$/m, '')
@@ -48,14 +57,14 @@ function withLocalImports(code: string): string {
 function licenses(): string {
   const names = [...new Set(copies.map(([name]) => name))]
   const sections = names.map((name) => {
-    const text = readFileSync(join(modules, name, 'LICENSE'), 'utf8').trim()
+    const text = readFileSync(join(folders[name], 'LICENSE'), 'utf8').trim()
     return `\n## ${titleOf(name)}\n\n${text}\n`
   })
   return `# Licenses of the libraries in this package\n${sections.join('')}`
 }
 
-function titleOf(name: string): string {
-  const { version, license } = JSON.parse(readFileSync(join(modules, name, 'package.json'), 'utf8')) as {
+function titleOf(name: keyof typeof folders): string {
+  const { version, license } = JSON.parse(readFileSync(join(folders[name], 'package.json'), 'utf8')) as {
     version: string
     license: string
   }

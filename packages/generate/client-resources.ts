@@ -1,15 +1,13 @@
 // The declarations of the client: operations.d.ts with the flat methods, and resource-methods.d.ts with the
 // methods by resource.
-import { flatMethod, inputDeclaration, resourceMethod, type MethodTypes } from './client-methods.ts'
-import { capital } from './schemas.ts'
-import { banner } from './types.ts'
+import { capital, flatMethod, inputDeclaration, resourceMethod, type MethodTypes } from './client-methods.ts'
 
 const sharedTypes = {
   'answer-stream': ['AnswerStream'],
+  error: ['ApiError'],
   files: ['Uploadable'],
   method: [
     'Answer',
-    'BytesBody',
     'CallOptions',
     'EventStream',
     'ListAnswer',
@@ -17,7 +15,9 @@ const sharedTypes = {
     'OptionalListMethod',
     'StreamEvent',
     'StreamOptions',
+    'StreamingMethod',
     'UploadOptions',
+    'WithFiles',
     'WithHeaders',
     'WithRequiredHeaders',
   ],
@@ -28,8 +28,14 @@ const sharedTypes = {
 /** A method that is not an operation, with its comment, by its name in the resources. */
 export type ExtraMethods = Record<string, (name: string) => string[]>
 
-/** @param contractTypes the text of types.d.ts. */
-export function operationsDeclaration(all: MethodTypes[], contractTypes: string): string {
+/**
+ * @param errors the declarations of the errors by operation; null if they all have one type.
+ * @param modules the names that the files of types export.
+ */
+export function operationsDeclaration(
+  all: MethodTypes[],
+  { errors, modules }: { errors: Array<[method: string, lines: string[]]> | null; modules: Modules },
+): string {
   const inputs = all.map((types) => inputDeclaration(types).join('\n')).join('\n\n')
   const methods = all.map((types) => indented(flatMethod(types))).join('\n')
   const body = `${inputs}
@@ -38,34 +44,45 @@ export function operationsDeclaration(all: MethodTypes[], contractTypes: string)
 export interface Methods {
 ${methods}
 }
-`
-  return `${banner}import type { OperationRow } from './operation-row.js'
-${imports(body, [...Object.entries(sharedTypes), ['types', exportsOf(contractTypes)]])}
+${errors === null ? '' : errorsDeclaration(errors)}`
+  return `import type { OperationRow } from './operation-row.js'
+${imports(body, [...Object.entries(sharedTypes), ...modules])}
 ${body}
 export declare const operationTable: Record<keyof Methods, OperationRow>
 `
 }
 
-/** @param names the names by resource, by operationId. */
+/** The names that a module exports. */
+export type Modules = Array<[module: string, names: string[]]>
+
+function errorsDeclaration(errors: Array<[method: string, lines: string[]]>): string {
+  const members = errors.map(([method]) => `  ${method}: ${capital(method)}Error`)
+  return `
+${errors.map(([, lines]) => lines.join('\n')).join('\n\n')}
+
+/** The errors of the operations. */
+export interface OperationErrors {
+${members.join('\n')}
+}
+`
+}
+
+/** @param names the names by resource, by method. */
 export function resourcesDeclaration(
   all: MethodTypes[],
   names: Map<string, string>,
   extra: ExtraMethods,
-  contractTypes: string,
+  modules: Modules,
 ): string {
   const root = new Resource([])
   for (const types of all) {
-    const name = names.get(types.id)
+    const name = names.get(types.method)
     if (name !== undefined) root.add(name.split('.'), (method) => resourceMethod(method, types))
   }
   for (const [name, declaration] of Object.entries(extra)) root.add(name.split('.'), declaration)
   const body = root.declarations().join('\n\n')
   const own = all.flatMap(({ declarations }) => exportsOf(declarations.join('\n')))
-  return `${banner}${imports(body, [
-    ...Object.entries(sharedTypes),
-    ['operations', own],
-    ['types', exportsOf(contractTypes)],
-  ])}
+  return `${imports(body, [...Object.entries(sharedTypes), ['operations', own], ...modules])}
 ${body}
 `
 }
@@ -127,6 +144,6 @@ function imports(text: string, modules: Array<[string, string[]]>): string {
     .join('')
 }
 
-function exportsOf(text: string): string[] {
+export function exportsOf(text: string): string[] {
   return [...text.matchAll(/^export (?:interface|type) ([\w$]+)/gm)].map(([, name]) => name)
 }

@@ -1,8 +1,8 @@
 // Verifies webhooks, which are signed as Standard Webhooks 1.0 specifies
 // (https://www.standardwebhooks.com). Web Crypto, so that it runs in Node.js, at the edge and in browsers.
-import type { components } from '../../generated/client/types.d.ts'
-import { WebhookVerificationError } from './error.ts'
-import { fromEnvironment } from './environment.ts'
+import type { components } from '../../../generated/client/types.d.ts'
+import { WebhookVerificationError } from '../error.ts'
+import { fromEnvironment } from '../environment.ts'
 
 export interface WebhookRequest {
   /** The exact body of the request, before it is parsed. */

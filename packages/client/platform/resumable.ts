@@ -1,9 +1,9 @@
 // Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the
 // client asks the server for the offset and continues from there.
-import { backOff, type Clock } from './clock.ts'
-import { ConnectionError, PlatformError, withAbortError } from './error.ts'
-import { isStreamedFile, uploadOf, type Uploadable } from './files.ts'
-import type { Progress } from './progress.ts'
+import { backOff, type Clock } from '../clock.ts'
+import { ConnectionError, ClientError, withAbortError } from '../error.ts'
+import { isStreamedFile, uploadOf, type Uploadable } from '../files.ts'
+import type { Progress } from '../progress.ts'
 
 export interface ResumableOptions<Fields> {
   /** The file's name and other fields, as for `uploadFile`. */
@@ -98,7 +98,7 @@ async function upload(
       failures = 0
     } catch (error) {
       if (!canResume(error) || failures >= retries) throw error
-      const seconds = error instanceof PlatformError ? error.retryAfter : null
+      const seconds = error instanceof ClientError ? error.retryAfter : null
       await clock.sleep(seconds === null ? backOff(failures, clock) : seconds * 1000, signal)
       offset = await offsetOf(methods, id, signal)
       failures = offset > from ? 0 : failures + 1
@@ -119,7 +119,7 @@ async function offsetOf(
 function canResume(error: unknown): boolean {
   return (
     error instanceof ConnectionError ||
-    (error instanceof PlatformError && [408, 409, 429, 502, 503, 504].includes(error.status ?? 0))
+    (error instanceof ClientError && [408, 409, 429, 502, 503, 504].includes(error.status ?? 0))
   )
 }
 

@@ -1,0 +1,7 @@
+// The runtime of the client (7ac8fe2cad2afe71), compiled from packages/client/ of the toolkit. Do not edit.
+import type { components } from './types.js';
+type Envelope = components['schemas']['ErrorResponse']['error'];
+/** The error codes of the contract. */
+export type ErrorCode = Envelope['code'];
+export type ErrorDetails = Envelope['details'];
+export {};

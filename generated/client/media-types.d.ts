@@ -1,0 +1,19 @@
+// The runtime of the client (3294f653c18dac9d), compiled from packages/client/ of the toolkit. Do not edit.
+/** Whether the media type is JSON: `application/json`, `application/problem+json`. */
+export declare function isJson(type: string): boolean;
+/** The media type without its parameters, in lower case. */
+export declare function essenceOf(type: string): string;
+export declare function isRange(type: string): boolean;
+/** Whether the range, or the type itself, includes the media type. */
+export declare function includesType(range: string, type: string): boolean;
+/** The entry for a media type: the most specific of those that include it. */
+export declare function mediaFor<Media extends {
+    type: string;
+}>(media: readonly Media[], type: string): Media | undefined;
+interface Schema {
+    format?: string;
+    contentMediaType?: string;
+}
+/** The media type of an answer: a declared one itself, and a concrete one of a range. */
+export declare function concreteType(range: string, schema: Schema): string;
+export {};
