@@ -49,16 +49,31 @@ export function compareContracts(before: Json, after: Json, profile = openapi): 
       })
     else compareOperations(comparison, name, former, node, profile)
   }
+  compareItems(comparison)
   compareSchemes(comparison)
   compareWebhooks(comparison)
   compareInfo(comparison)
   return comparison.changes
 }
 
+/** The texts of the paths that are in both documents. */
+function compareItems(comparison: Comparison): void {
+  const itemIn = (document: Json, path: string): Node =>
+    follow(document, child({ value: document.paths, pointer: '/paths' }, path))
+  for (const path of Object.keys(comparison.after.paths ?? {}))
+    if (comparison.before.paths?.[path] !== undefined)
+      compareTexts(
+        reporter(comparison, path),
+        itemIn(comparison.before, path),
+        itemIn(comparison.after, path),
+        ['summary', 'description'],
+      )
+}
+
 /** Such as `GET /projects/{id}`. */
 function nameOf({ pointer }: Node): string {
-  const [, path, method] = keysOf(pointer)
-  return `${method.toUpperCase()} ${path}`
+  const [, path, ...keys] = keysOf(pointer)
+  return `${keys.at(-1)!.toUpperCase()} ${path}`
 }
 
 /** By method and path. The names of path parameters do not matter to clients. */
@@ -67,12 +82,15 @@ function operationsIn(document: Json): Map<string, Node> {
   const paths = { value: document.paths ?? {}, pointer: '/paths' }
   for (const path of Object.keys(paths.value)) {
     const item = follow(document, child(paths, path))
-    for (const method of [...methods, 'head', 'trace', 'query']) {
-      if (item.value?.[method] === undefined) continue
-      found.set(`${method.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`, {
-        ...child(paths, path, method),
-        value: item.value[method],
-      })
+    const additional = Object.keys(item.value?.additionalOperations ?? {})
+    for (const keys of [
+      ...[...methods, 'head', 'trace', 'query'].map((method) => [method]),
+      ...additional.map((method) => ['additionalOperations', method]),
+    ]) {
+      const { value } = child(item, ...keys)
+      if (value === undefined) continue
+      const key = `${keys.at(-1)!.toUpperCase()} ${path.replace(/\{[^}]+\}/g, '{}')}`
+      found.set(key, { ...child(paths, path, ...keys), value })
     }
   }
   return found
@@ -146,9 +164,10 @@ function compareServers(
   before: Node,
   after: Node,
 ): void {
-  const base = (document: Json, operation: Json): string =>
-    serverPath(operation.servers ?? document.servers) || '/'
-  const [from, to] = [base(was, before.value), base(is, after.value)]
+  const base = (document: Json, operation: Node): string =>
+    serverPath(operation.value.servers ?? itemOf(document, operation).value.servers ?? document.servers) ||
+    '/'
+  const [from, to] = [base(was, before), base(is, after)]
   if (from !== to)
     report(
       'breaking',
@@ -157,14 +176,19 @@ function compareServers(
       { side: 'after', pointer: after.pointer },
       before.pointer,
     )
+  else compareTexts(report, before, after, ['servers'])
+}
+
+/** The path item of the operation. */
+function itemOf(document: Json, { pointer }: Node): Node {
+  const path = pointer.split('/').slice(0, 3).join('/')
+  return follow(document, { value: nodeAt(document, path), pointer: path })
 }
 
 function parametersOf(document: Json, operation: Node): Map<string, Node> {
-  const path = operation.pointer.slice(0, operation.pointer.lastIndexOf('/'))
   const all = new Map<string, Node>()
   let position = 0
-  const item = follow(document, { value: nodeAt(document, path), pointer: path })
-  for (const owner of [item, operation]) {
+  for (const owner of [itemOf(document, operation), operation]) {
     for (const i of Object.keys(owner.value.parameters ?? [])) {
       const node = follow(document, child(owner, 'parameters', i))
       if (isIgnoredParameter(node.value)) continue
@@ -226,6 +250,15 @@ function compareParameters(
         'breaking',
         'parameter-style-changed',
         `the ${where} parameter ${name} has a different style or explode`,
+        place,
+        former.pointer,
+      )
+    const [mayBeEmpty, mightBeEmpty] = [node, former].map(({ value }) => value.allowEmptyValue === true)
+    if (mayBeEmpty !== mightBeEmpty)
+      report(
+        mayBeEmpty ? 'safe' : 'breaking',
+        mayBeEmpty ? 'empty-value-allowed' : 'empty-value-refused',
+        `the ${where} parameter ${name} may ${mayBeEmpty ? 'now' : 'no longer'} be empty`,
         place,
         former.pointer,
       )
@@ -334,9 +367,12 @@ function compareContents(
       // The schema of a stream follows from its events.
       if (type !== 'text/event-stream')
         compareSchemas(comparison, content, child(former, 'schema'), child(now, 'schema'))
-      compareTexts(report, former, now, ['example', 'examples'])
+      const [items, newItems] = [child(former, 'itemSchema'), child(now, 'itemSchema')]
+      if (items.value !== newItems.value)
+        compareSchemas(comparison, { ...content, what: `an item of ${content.what}` }, items, newItems)
+      compareTexts(report, former, now, textsOfMedia)
       compareStreams(comparison, content, report, former, now)
-      compareOthers(report, former, now, ['schema', 'example', 'examples', 'x-stream-events'])
+      compareOthers(report, former, now, ['schema', 'itemSchema', ...textsOfMedia, 'x-stream-events'])
     }
   }
   for (const [type, { pointer }] of are) {
@@ -344,6 +380,8 @@ function compareContents(
       report('safe', 'media-type-added', `${content.what} can now be ${type}`, { side: 'after', pointer })
   }
 }
+
+const textsOfMedia = ['description', 'example', 'examples']
 
 /** What is declared for the media type, itself or as a range such as `application/*`. */
 function acceptedBy(types: Map<string, Node>, type: string): Node | undefined {
@@ -431,8 +469,10 @@ function compareResponses(
     const content: Content = { subject: key, what: `the body of ${status}`, direction: 'response' }
     compareContents(comparison, content, report, former, now)
     compareHeaders(comparison, content, report, former, now, status)
-    compareTexts(report, former, now, ['description'])
-    compareOthers(report, former, now, ['content', 'headers', 'description'])
+    // Links help to find operations. They change no answer.
+    const texts = ['summary', 'description', 'links']
+    compareTexts(report, former, now, texts)
+    compareOthers(report, former, now, ['content', 'headers', ...texts])
   }
   for (const status of Object.keys(are)) {
     if (were[status] !== undefined) continue
@@ -479,7 +519,7 @@ function compareHeaders(
     compareSchemas(comparison, { ...content, what }, child(former, 'schema'), child(now, 'schema'))
     compareContents(comparison, { ...content, what }, report, former, now)
     compareDeprecation(report, what, former, now)
-    compareTexts(report, former, now, ['description', 'example', 'examples'])
+    compareTexts(report, former, now, ['description', 'example', 'examples', 'allowEmptyValue'])
     compareOthers(report, former, now, knownInParameter)
   }
   for (const [key, { name, node }] of are)
@@ -547,6 +587,6 @@ function compareInfo(comparison: Comparison): void {
     'license',
     'termsOfService',
   ])
-  if (!same(comparison.before.tags, comparison.after.tags))
-    report('documentation', 'text-changed', 'tags changed', { side: 'after', pointer: '/tags' })
+  const root = (value: Json): Node => ({ value, pointer: '' })
+  compareTexts(report, root(comparison.before), root(comparison.after), ['tags', 'servers', 'externalDocs'])
 }

@@ -1,6 +1,15 @@
 // Compares what an operation accepts as authentication. A client with the credentials of an alternative that
 // was enough must be able to go on.
-import { child, reporter, same, type Comparison, type Node, type Place, type Report } from './change.ts'
+import {
+  child,
+  compareTexts,
+  reporter,
+  same,
+  type Comparison,
+  type Node,
+  type Place,
+  type Report,
+} from './change.ts'
 
 type Json = any
 
@@ -69,9 +78,14 @@ function hasSchemes(was: Json, is: Json, former: object, other: object): boolean
   )
 }
 
+const texts = ['description', 'bearerFormat', 'oauth2MetadataUrl', 'deprecated']
+
 /** The parts of a scheme that matter to clients. */
 function schemeOf(document: Json, name: string): Json {
-  const { description, bearerFormat, ...scheme } = document.components?.securitySchemes?.[name] ?? {}
+  const { flows, ...scheme } = { ...document.components?.securitySchemes?.[name] }
+  for (const text of texts) delete scheme[text]
+  // An operation names the scopes that it needs.
+  for (const [flow, { scopes: _, ...own }] of Object.entries<Json>(flows ?? {})) scheme[`${flow} flow`] = own
   if (scheme.type === 'http') scheme.scheme = String(scheme.scheme).toLowerCase()
   if (scheme.type === 'apiKey' && scheme.in === 'header') scheme.name = String(scheme.name).toLowerCase()
   for (const key of Object.keys(scheme)) if (key.startsWith('x-')) delete scheme[key]
@@ -85,9 +99,16 @@ export function compareSchemes(comparison: Comparison): void {
     if (after.components?.securitySchemes?.[name] === undefined) continue
     const pointer = `/components/securitySchemes/${name}`
     const [was, is] = [schemeOf(before, name), schemeOf(after, name)]
+    const report = reporter(comparison, `security scheme ${name}`)
+    const node = (document: Json): Node => ({ value: document.components.securitySchemes[name], pointer })
+    compareTexts(report, node(before), node(after), [...texts, ...(same(was, is) ? ['flows'] : [])])
     for (const key of Object.keys({ ...was, ...is })) {
       if (same(was[key], is[key])) continue
-      reporter(comparison, `security scheme ${name}`)(
+      if (was[key] === undefined && key.endsWith(' flow')) {
+        report('safe', 'security-flow-added', `${key} added`, { side: 'after', pointer })
+        continue
+      }
+      report(
         'breaking',
         'security-scheme-changed',
         `${key} changed from ${JSON.stringify(was[key])} to ${JSON.stringify(is[key])}`,

@@ -175,10 +175,13 @@ export function isIgnoredParameter({ in: where, name }: { in: string; name: stri
   return where === 'header' && ignoredHeaders.has(name.toLowerCase())
 }
 
+/** A parameter for the query as one value, which no tool reads. */
+export const isQuerystring = (parameter: Json): boolean => parameter.in === 'querystring'
+
 function parametersOf(document: Json, list: Json[] = [], at: string): Parameter[] {
   return list
     .map((given, i) => located(document, given, `${at}/parameters/${i}`))
-    .filter(({ node }) => !isIgnoredParameter(node))
+    .filter(({ node }) => !isIgnoredParameter(node) && !isQuerystring(node))
     .map(({ node, pointer }) => {
       const { name, in: where, required = false, example, examples } = node
       // A parameter has a schema, or content of one media type.

@@ -1,6 +1,6 @@
 // Published documents have faults that say nothing about the API but stop validators. They are read as their
 // authors mean them. What cannot be read stays in the document, and is reported.
-import { isHidden } from './document.ts'
+import { isHidden, isQuerystring } from './document.ts'
 import { keysOfFragment, valueAt } from './json-pointer.ts'
 import { methods } from './methods.ts'
 import { resolve } from './resolve.ts'
@@ -12,7 +12,7 @@ type Json = any
 export const unreadPattern = 'x-unread-pattern'
 
 /**
- * Reads the boolean limits and the lists of items of JSON Schema draft 4, and rewrites patterns for the flag
+ * Reads the boolean limits, the lists of items and the dependencies of earlier JSON Schema, and rewrites patterns for the flag
  * `u`. A pattern that is no regular expression moves to `x-unread-pattern`. Changes the document.
  * @param isStrict whether the document has version 3.1 or later.
  */
@@ -36,6 +36,14 @@ export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean 
     for (const [name, { $ref }] of Object.entries<Json>((!isStrict && schema.definitions) || {}))
       if (typeof $ref === 'string' && valueAt(document, keysOfFragment($ref)) === undefined)
         delete schema.definitions[name]
+    for (const [name, needed] of Object.entries<Json>(schema.dependencies ?? {})) {
+      const keyword = Array.isArray(needed) ? 'dependentRequired' : 'dependentSchemas'
+      schema[keyword] = { [name]: needed, ...schema[keyword] }
+    }
+    delete schema.dependencies
+    // Of draft 2019-09. Ajv would follow it.
+    if (schema.$recursiveRef !== undefined) schema[unreadReference] = schema.$recursiveRef
+    delete schema.$recursiveRef
     if (typeof schema.pattern === 'string') readPattern(schema)
     for (const key of Object.keys(schema.patternProperties ?? {})) {
       const pattern = unicodePattern(key)
@@ -58,21 +66,50 @@ export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean 
   return document
 }
 
+const unreadReference = 'x-unread-reference'
+
+/** By place: the fields that no tool carries out. */
+const unreadFields = {
+  document: { $self: '$self is not applied: references are relative to their file.' },
+  schema: {
+    xml: 'xml is not applied: bodies of XML are not read.',
+    contentSchema: 'contentSchema is not validated: no tool reads the document inside a text.',
+    $vocabulary: '$vocabulary is not applied: it is for meta-schemas.',
+    [unreadReference]: '$recursiveRef is not applied: JSON Schema 2020-12 has $dynamicRef instead.',
+  },
+  media: {
+    itemSchema: 'itemSchema is not validated: no tool reads the items of a stream.',
+    prefixEncoding: 'prefixEncoding is not applied: parts of a multipart body are read by their names.',
+    itemEncoding: 'itemEncoding is not applied: parts of a multipart body are read by their names.',
+  },
+  encoding: {
+    headers: 'headers of an encoding are not applied: the header fields of a part are not read.',
+    encoding: 'encoding in an encoding is not applied: a part is not read as a form.',
+  },
+  example: {
+    serializedValue: 'serializedValue of an example is not sent: tools send dataValue or value.',
+    externalValue: 'externalValue of an example is not opened: tools send dataValue or value.',
+  },
+}
+
 const dialects =
   /^https:\/\/(json-schema\.org\/draft\/2020-12\/schema|spec\.openapis\.org\/oas\/3\.\d\/dialect\/)/
 
 /** What no tool carries out, a sentence for each. */
 export function noticesOf(document: Json): string[] {
   const notices = new Set<string>()
-  const keywords = new Set<string>()
   const dialect = (uri: unknown): void => {
     if (typeof uri === 'string' && !dialects.test(uri))
       notices.add(`The dialect ${uri} is not applied: schemas are read as JSON Schema 2020-12.`)
   }
+  const fieldsOf = (node: Json, fields: Record<string, string>): void => {
+    for (const key of Object.keys(node ?? {})) if (Object.hasOwn(fields, key)) notices.add(fields[key])
+  }
   dialect(document.jsonSchemaDialect)
-  visitSchemas(document, (schema) => {
-    for (const key of Object.keys(schema)) keywords.add(key)
+  fieldsOf(document, unreadFields.document)
+  const schemaNotices = (schema: Json): void => {
     dialect(schema.$schema)
+    fieldsOf(schema, unreadFields.schema)
     if (typeof schema[unreadPattern] === 'string')
       notices.add(
         `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
@@ -81,10 +118,17 @@ export function noticesOf(document: Json): string[] {
       notices.add('An allOf of different types has no value: it can be neither sent nor answered.')
     if (schema.discriminator?.defaultMapping !== undefined)
       notices.add('defaultMapping is not applied: an unknown value of the discriminator is refused.')
+  }
+  visitSchemas(document, schemaNotices, (holder) => {
+    fieldsOf(holder, unreadFields.media)
+    if (isQuerystring(holder))
+      notices.add(
+        `The parameter ${holder.name} in querystring is left out: no tool reads the query as one value.`,
+      )
+    for (const each of Object.values<Json>(holder.encoding ?? {})) fieldsOf(each, unreadFields.encoding)
+    for (const each of Object.values<Json>(holder.examples ?? {}))
+      if (each?.value === undefined) fieldsOf(each, unreadFields.example)
   })
-  if (keywords.has('xml')) notices.add('xml is not applied: bodies of XML are not read.')
-  if (keywords.has('contentSchema'))
-    notices.add('contentSchema is not validated: no tool reads the document inside a text.')
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
     const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
       (key) =>
@@ -94,6 +138,8 @@ export function noticesOf(document: Json): string[] {
     )
     for (const method of unserved)
       notices.add(`${method.toUpperCase()} ${path} is left out: no tool has the method.`)
+    if (item.get?.requestBody !== undefined)
+      notices.add(`The body of GET ${path} is left out: it has no meaning in HTTP.`)
     for (const method of methods)
       if (item[method] !== undefined && isHidden(document, path, method))
         notices.add(`${method.toUpperCase()} ${path} is left out: no request has what follows the #.`)

@@ -86,8 +86,9 @@ export function asOpenapi31(document: Json): Json {
     document.paths ??= {}
   if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
     throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
-  const copy = structuredClone(document)
-  if (/^3\.[12]/.test(version)) return withoutFaults(withNull(withStaticReferences(copy)), { isStrict: true })
+  const copy = withPathItems(structuredClone(document))
+  if (/^3\.[12]/.test(version))
+    return withoutFaults(withNull(withStaticReferences(withMedia(copy))), { isStrict: true })
   const required = requiredForms(copy)
   // Those of version 2.0 are in other places.
   visitSchemas(copy, withoutSiblings)
@@ -95,6 +96,42 @@ export function asOpenapi31(document: Json): Json {
   visitSchemas(upgraded, withoutSiblings)
   for (const [path, method] of required) upgraded.paths[path][method].requestBody.required = true
   return withoutFaults(withNull(withStaticReferences(upgraded)), { isStrict: false })
+}
+
+/** A path item with a reference has what the reference leads to. Changes the document. */
+function withPathItems(document: Json): Json {
+  for (const items of [document.paths, document.webhooks])
+    for (const [path, item] of Object.entries<Json>(items ?? {}))
+      if (typeof item?.$ref === 'string') {
+        const { $ref, ...own } = item
+        items[path] = { ...structuredClone(resolve(document, { $ref })), ...own }
+      }
+  return document
+}
+
+/**
+ * Version 3.2 has references to media types, and `dataValue` for the value of an example. Changes the
+ * document.
+ */
+function withMedia(document: Json): Json {
+  const examples = (of: Json): void => {
+    for (const example of Object.values<Json>(of ?? {}))
+      if (example?.dataValue !== undefined) {
+        example.value ??= example.dataValue
+        delete example.dataValue
+      }
+  }
+  examples(document.components?.examples)
+  visitSchemas(
+    document,
+    () => {},
+    (holder) => {
+      examples(holder.examples)
+      for (const [type, media] of Object.entries<Json>(holder.content ?? {}))
+        if (media?.$ref !== undefined) holder.content[type] = structuredClone(resolve(document, media))
+    },
+  )
+  return document
 }
 
 /**

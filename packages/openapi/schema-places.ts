@@ -16,8 +16,13 @@ export function visitSchema(schema: Json, visit: (schema: Json) => void, seen = 
 /**
  * Calls `visit` with each schema of an OpenAPI document of version 3.0 to 3.2, once, outer schemas first, and
  * follows references. The visitor may change the schema.
+ * @param visitHolder called with each parameter, header, body, response, media type and encoding
  */
-export function visitSchemas(document: Json, visit: (schema: Json) => void): void {
+export function visitSchemas(
+  document: Json,
+  visit: (schema: Json) => void,
+  visitHolder: (holder: Json) => void = () => {},
+): void {
   const seen = new Set<Json>()
   const isNew = (node: Json): boolean => {
     if (typeof node !== 'object' || node === null || seen.has(node)) return false
@@ -38,9 +43,9 @@ export function visitSchemas(document: Json, visit: (schema: Json) => void): voi
     visitSchema(schema, visitAndFollow, seen)
     for (const ref of referenced) schemaAt(valueAt(document, keysOfFragment(ref)))
   }
-  // A parameter, a header, or a media type.
   const holderAt = (holder: Json): void => {
     if (!isNew(holder)) return
+    visitHolder(holder)
     schemaAt(holder.schema)
     schemaAt(holder.itemSchema)
     each(holder.content, holderAt)

@@ -1,7 +1,8 @@
 // No tool drops a keyword of a schema silently: it carries the keyword out, or the document gets a notice.
 // The table in docs/toolkit.md is this test's outcome.
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { getTypes } from '@redocly/openapi-core'
 import fc from 'fast-check'
 import t from 'tap'
 import ts from 'typescript'
@@ -76,7 +77,24 @@ const cases: Case[] = [
     valid: { a: 'x' },
     invalid: { a: 1 },
   },
+  {
+    keyword: '$dynamicAnchor',
+    with: { $ref: '#anchored2' },
+    without: {},
+    valid: 'x',
+    invalid: 1,
+  },
   one('$comment', text, 'A comment.', 'x'),
+  { ...one('$vocabulary', text, { 'https://x.example': true }, 'x'), notice: /^\$vocabulary is not/ },
+  { ...one('$recursiveRef', {}, '#', 'x'), notice: /^\$recursiveRef is not/ },
+  one('$recursiveAnchor', text, true, 'x'),
+  {
+    keyword: 'definitions',
+    with: { type: 'object', properties: { a: { $ref: '#/components/schemas/Old/definitions/a' } } },
+    without: { type: 'object', properties: { a: {} } },
+    valid: { a: 'x' },
+    invalid: { a: 1 },
+  },
   // Applicators.
   one('prefixItems', list, [text, number], ['x', 1], [1, 'x']),
   one('items', list, text, ['x'], [1]),
@@ -145,6 +163,7 @@ const cases: Case[] = [
   one('maxProperties', object, 1, { a: 1 }, { a: 1, b: 1 }),
   one('minProperties', object, 1, { a: 1 }, {}),
   one('required', withName, ['a'], { a: 'x' }, {}),
+  one('dependencies', withName, { a: ['b'] }, { a: 'x', b: 1 }, { a: 'x' }),
   one('dependentRequired', withName, { a: ['b'] }, { a: 'x', b: 1 }, { a: 'x' }),
   // Annotations.
   one('title', text, 'A title', 'x'),
@@ -188,6 +207,11 @@ const cases: Case[] = [
     invalid: { kind: 'Fish' },
   },
   { ...one('xml', text, { name: 'x' }, 'x'), notice: /^xml is not applied/ },
+  {
+    ...one('xml.nodeType', text, 1, 'x', undefined, '3.2.0'),
+    with: { ...text, xml: { nodeType: 'text' } },
+    notice: /^xml is not/,
+  },
   one('externalDocs', text, { url: 'https://x.example' }, 'x'),
   one('example', text, 'x', 'x'),
   one('nullable', text, true, null, undefined, '3.0.3'),
@@ -254,6 +278,8 @@ const shared = {
   Open: object,
   Small: { type: 'object', required: ['size'], properties: { size: text } },
   Large: { type: 'object', required: ['size', 'age'], properties: { size: text, age: number } },
+  Old: { definitions: { a: text } },
+  Dynamic: { $dynamicAnchor: 'anchored2', type: 'string' },
   Anchored: { $anchor: 'anchored', type: 'string' },
   Tree: { type: 'object', properties: { inner: { $ref: '#/components/schemas/Tree' } } },
   Cat: { type: 'object', required: ['kind'], properties: { kind: text } },
@@ -272,7 +298,8 @@ const shared = {
 }
 
 const folder = t.testdir()
-symlinkSync(join(resolve(import.meta.dirname, '../../..'), 'node_modules'), join(folder, 'node_modules'))
+const root = resolve(import.meta.dirname, '../../..')
+symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
 
 interface Side {
   document: any
@@ -426,6 +453,24 @@ t.test('the table in the guide is this outcome', async (t) => {
   const section = guide.slice(guide.indexOf('## Keywords'), guide.indexOf('## Profiles'))
   const found = [...section.matchAll(/^\| (`.*\S) +\|$/gm)].map(([, row]) => row.replaceAll(/ +/g, ' '))
   t.same(found, table, table.map((row) => `| ${row} |`).join(' ~ '))
+})
+
+t.test('the table has every keyword', async (t) => {
+  const rows = new Set(cases.map(({ keyword }) => keyword))
+  const folder = join(root, 'node_modules/ajv/dist/refs/json-schema-2020-12')
+  const ofDialect = globSync('{schema,meta/*}.json', { cwd: folder }).flatMap((file) =>
+    Object.keys(JSON.parse(readFileSync(join(folder, file), 'utf8')).properties),
+  )
+  const ofOpenapi = (['oas3_0', 'oas3_1', 'oas3_2'] as const).flatMap((version) => {
+    const { Schema } = getTypes(version)
+    return Object.keys(Schema!.properties).filter((name) => !name.startsWith('x-'))
+  })
+  // `id` is a keyword of draft 4, and `summary` one of references.
+  const foreign = new Set(['id', 'summary'])
+  t.same(
+    [...ofDialect, ...ofOpenapi].filter((name) => !rows.has(name) && !foreign.has(name)),
+    [],
+  )
 })
 
 t.test('lint and changes show the notices', async (t) => {
