@@ -1,5 +1,5 @@
-// `unevaluatedProperties` and `unevaluatedItems` (JSON Schema 2020-12, 11.2 and 11.3). Those of Ajv do not count
-// what `contains`, a lone `if` or an alternative of `anyOf` evaluates.
+// `unevaluatedProperties` and `unevaluatedItems` (JSON Schema 2020-12, 11.2 and 11.3). Those of Ajv do not
+// count what `contains`, a lone `if` or an alternative of `anyOf` evaluates.
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import type { Ajv2020 } from 'ajv/dist/2020.js'
 import type { DataValidateFunction } from 'ajv/dist/types/index.js'
