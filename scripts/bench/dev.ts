@@ -26,7 +26,7 @@ const saves: Save[] = [
     what: 'a schema in the spec',
     file: 'spec/projects.yaml',
     change: (text, round) =>
-      text.replace(/(ProjectName: \{ type: string, minLength: 1, maxLength: )\d+/, `$1${201 + round}`),
+      text.replace(/(minLength: 1, maxLength: )2\d\d/, `$1${201 + round}`),
   },
   {
     what: 'a handler',
@@ -94,7 +94,10 @@ function copyProject(folder: string): void {
 
 /** Saves as editors do: writes a new file and renames it. */
 function write(file: string, change: (text: string) => string): void {
-  writeFileSync(`${file}.new`, change(readFileSync(file, 'utf8')))
+  const before = readFileSync(file, 'utf8')
+  const after = change(before)
+  if (after === before) throw new Error(`Nothing to change in ${file}`)
+  writeFileSync(`${file}.new`, after)
   renameSync(`${file}.new`, file)
 }
 

@@ -6,11 +6,11 @@ import { createCompilers } from '../compile/validators.ts'
 
 /** `served` writes the files that a server loads. `types` then writes the files for compilers and clients. */
 export type GeneratorRequest = 'served' | 'types'
-/** The files written to generated/ with notes about other files, or the problem in the sources. */
+/** The files written to generated/, and notes about other files with the types; or the problem in the sources. */
 export type GeneratorResult = { wrote: string[]; notes: string[] } | { problem: string }
 
 const compilers = createCompilers()
-let writeTypes = async (): Promise<string[]> => []
+let writeTypes = async (): Promise<{ wrote: string[]; notes: string[] }> => ({ wrote: [], notes: [] })
 
 process.on('message', (request: GeneratorRequest) => {
   void handle(request)
@@ -21,7 +21,7 @@ process.on('SIGINT', () => {})
 
 async function handle(request: GeneratorRequest): Promise<void> {
   try {
-    const result = request === 'served' ? await generateServed() : { wrote: await writeTypes(), notes: [] }
+    const result = request === 'served' ? await generateServed() : await writeTypes()
     process.send!(result satisfies GeneratorResult)
   } catch (error) {
     if (!(error instanceof GenerateError)) throw error
@@ -30,7 +30,7 @@ async function handle(request: GeneratorRequest): Promise<void> {
 }
 
 async function generateServed(): Promise<{ wrote: string[]; notes: string[] }> {
-  const { wrote, notes, writeTypes: write } = await writeServed(compilers)
+  const { wrote, writeTypes: write } = await writeServed(compilers)
   writeTypes = write
-  return { wrote, notes }
+  return { wrote, notes: [] }
 }

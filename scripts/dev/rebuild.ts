@@ -7,6 +7,8 @@ import { explainExit, explainProblem, explainStartup } from './report.ts'
 import { ServerError, type Servers, type Serving } from './zero-downtime.ts'
 
 const notServing = 'No server is running until the next save.'
+/** A server that takes longer to start may never do so: a module may wait for something at its import. */
+const slowStartMs = 5_000
 
 export interface Rebuilder {
   /**
@@ -42,6 +44,7 @@ export function createRebuilder({
   let busy = true
   /** The last start failed, so the running server is older than the files. */
   let outdated = false
+  let start: 'usual' | 'slow' | 'given up' = 'usual'
   /** The notes of the last generation. */
   let noted: string[] = []
 
@@ -64,15 +67,14 @@ export function createRebuilder({
         say(`✗ ${explainProblem(outcome.problem)}`)
         if (!restart) return
       } else {
-        const { wrote, notes } = outcome
-        note(notes, files)
+        const { wrote } = outcome
         done.push(wrote.length === 0 ? 'generated/ is unchanged' : `wrote ${wrote.join(', ')}`)
         restart ||= wrote.length > 0
       }
     }
     if (restart) {
       outdated = (await serve()) === null
-      if (outdated) return generated ? await generateTypes() : undefined
+      if (outdated) return generated ? await generateTypes(files) : undefined
       done.push(`serving after ${((performance.now() - started) / 1000).toFixed(1)} s`)
     }
     if (done.length > 0) say(`✓ ${summaryOf(files)} → ${done.join('; ')}`)
@@ -84,34 +86,44 @@ export function createRebuilder({
     else if (restart && any(/^prisma\/migrations\//))
       say('· the migration was applied; an applied migration must not change, so create a new one')
     // The client and the console are written with the types.
-    if (generated || any(/^packages\//)) await generateTypes()
+    if (generated || any(/^packages\//)) await generateTypes(files)
   }
 
   /** Repeats a note only when its file is saved again. */
-  function note(notes: string[], files: string[] = []): void {
+  function note(notes: string[], files: string[]): void {
     for (const each of notes)
       if (!noted.includes(each) || files.includes(each.split(':')[0])) say(`· ${each}`)
     noted = notes
   }
 
   /** Waits a moment, because the first requests to the new server are more urgent. */
-  async function generateTypes(): Promise<void> {
+  async function generateTypes(files: string[] = []): Promise<void> {
     await sleep(300)
     const outcome = await generator.generate('types')
-    if ('problem' in outcome) say(`✗ ${outcome.problem}`)
-    else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
+    if ('problem' in outcome) return say(`✗ ${outcome.problem}`)
+    note(outcome.notes, files)
+    if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
   }
 
   async function serve(): Promise<Serving | null> {
+    const timer = setTimeout(() => {
+      start = 'slow'
+      say('· the server is still starting; if a module waits at its import, the next save starts another')
+    }, slowStartMs)
     try {
       return await servers.replace()
     } catch (error) {
       if (!(error instanceof ServerError)) throw error
       const reason = error.isStartupError
         ? explainStartup(error.message, newDatabase)
-        : explainExit(folder, error.message)
+        : start === 'given up'
+          ? 'the start was given up'
+          : explainExit(folder, error.message)
       say(`✗ ${reason}\n  ${servers.serving() ? 'The previous server keeps running.' : notServing}`)
       return null
+    } finally {
+      clearTimeout(timer)
+      start = 'usual'
     }
   }
 
@@ -130,10 +142,7 @@ export function createRebuilder({
       const outcome = await generator.generate('served')
       if ('problem' in outcome)
         say(`✗ ${explainProblem(outcome.problem)}\n  Serving the files generated before.`)
-      else {
-        if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
-        note(outcome.notes)
-      }
+      else if (outcome.wrote.length > 0) say(`· wrote ${outcome.wrote.join(', ')}`)
       const serving = await servers.replace().catch((error: unknown) => {
         if (!(error instanceof ServerError)) throw error
         if (error.isStartupError) throw new ServerError(explainStartup(error.message, newDatabase), true)
@@ -151,6 +160,10 @@ export function createRebuilder({
     },
     save(files) {
       for (const file of files) saved.add(file)
+      if (start === 'slow') {
+        start = 'given up'
+        servers.giveUp()
+      }
       if (busy) return
       busy = true
       void rebuildSaved()

@@ -105,6 +105,9 @@ export function typeReport(folder: string, say: (line: string) => void, announce
 /** The reason of a crash, from Node's error output: a place, the source line with a caret, and the error. */
 export function explainExit(folder: string, output: string): string {
   const lines = output.split('\n')
+  const [, thrown] = /with the reason "([^]*?)"\.\n/.exec(output) ?? []
+  // What is no Error has no place.
+  if (thrown !== undefined) return `a module throws ${thrown}, which is no Error`
   const message =
     lines.find((line) => /^\s*(?:\[?\w*Error\b.*|Uncaught .*)$/.test(line))?.trim() ??
     lines.find((line) => line.trim() !== '') ??

@@ -13,6 +13,8 @@ export interface Serving {
 export interface Servers {
   /** Starts a server with the current files. @throws ServerError if the start fails. */
   replace(): Promise<Serving>
+  /** Ends the server that is starting: `replace` fails. */
+  giveUp(): void
   /** Whether a server is running. */
   serving(): boolean
   stop(): Promise<void>
@@ -56,6 +58,7 @@ export function createServers({
   const all = new Set<Worker>()
   let standby: Standby | null = fork()
   let current: Worker | null = null
+  let starting: Worker | null = null
   let standbyTimer: NodeJS.Timeout | undefined
   let stopping = false
 
@@ -85,6 +88,7 @@ export function createServers({
     clearTimeout(standbyTimer)
     const { worker, output, passOutput } = standby === null || standby.worker.isDead() ? fork() : standby
     standby = null
+    starting = worker
     const serving = await new Promise<Serving>((resolve, reject) => {
       worker.on('message', (message: ServerMessage) => {
         if ('ready' in message) resolve(message.ready)
@@ -95,6 +99,7 @@ export function createServers({
       worker.process.once('close', () => reject(new ServerError(output(), false)))
       send(worker, 'serve')
     }).finally(() => {
+      starting = null
       standbyTimer = setTimeout(() => {
         if (!stopping) standby = fork()
       }, standbyDelayMs)
@@ -113,6 +118,7 @@ export function createServers({
 
   return {
     replace,
+    giveUp: () => void starting?.process.kill('SIGKILL'),
     serving: () => current !== null,
     async stop() {
       stopping = true

@@ -94,10 +94,18 @@ function expandPaths(root: Json, file: string): Origin[] {
   return origins
 }
 
+/** The files with x-crud, for the loop of `npm run dev`, which reads them at each save. */
+const parsedFiles = new Map<string, { text: string; parsed: Json }>()
+
 /** undefined for a file without x-crud. */
 function parsedWithCrud(file: string): Json {
   const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
-  return text.includes('x-crud:') ? parse(text) : undefined
+  if (!text.includes('x-crud:')) return undefined
+  const known = parsedFiles.get(file)
+  if (known?.text === text) return known.parsed
+  const parsed = parse(text)
+  parsedFiles.set(file, { text, parsed })
+  return parsed
 }
 
 function expandResources(file: Json): Origin[] {

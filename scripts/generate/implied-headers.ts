@@ -40,9 +40,17 @@ export function readsResource({ document, path, url, operation, method }: Declar
 function returnsResource({ document, method, operation }: Declared): boolean {
   const returned = componentOf(jsonOf(document, operation) ?? {})
   if (method === 'get' || returned === undefined) return false
-  return declaredOperations(document).some(
-    (other) => readsResource(other) && componentOf(jsonOf(document, other.operation) ?? {}) === returned,
-  )
+  let read = readComponents.get(document)
+  if (read === undefined) readComponents.set(document, (read = componentsRead(document)))
+  return read.has(returned)
+}
+
+/** The components that GET operations of resources return, by document. */
+const readComponents = new WeakMap<Json, Set<string>>()
+
+function componentsRead(document: Json): Set<string> {
+  const read = declaredOperations(document).filter(readsResource)
+  return new Set(read.flatMap(({ operation }) => componentOf(jsonOf(document, operation) ?? {}) ?? []))
 }
 
 /** The schema of the 200 as JSON; it may be a reference. */

@@ -247,21 +247,21 @@ async function markTypes(): Promise<void> {
  */
 export async function writeServed(
   compilers: Compilers,
-): Promise<{ wrote: string[]; notes: string[]; writeTypes: () => Promise<string[]> }> {
+): Promise<{ wrote: string[]; writeTypes: () => Promise<{ wrote: string[]; notes: string[] }> }> {
   const out = outOf({})
   const { operations, served, types, clients } = await emit(specOf({}))
   const files = served(compilers)
   const wrote = [...(await generateDatabaseFiles(files)), ...(await write(out, files))]
   return {
     wrote,
-    notes: await notesOn(operations),
     async writeTypes() {
+      const notes = await notesOn(operations)
       const ofCompilers = await types()
       const others = new Map([...(await clients(ofCompilers)), ...ofCompilers])
       const written = await write(out, others)
       await removeUnknownFiles(new Map([...files, ...others]))
       await markTypes()
-      return written
+      return { wrote: written, notes }
     },
   }
 }

@@ -164,3 +164,12 @@ t.test('missing handlers of a resource with x-crud lead to the line that adds th
   t.match(module('tasks'), line)
   t.match(module('other'), stub)
 })
+
+t.test('what a module throws is named, also if it is no Error', async (t) => {
+  const output =
+    'node:internal/process/promises:392\n      new UnhandledPromiseRejection(reason);\n      ^\n\n' +
+    'UnhandledPromiseRejection: This error originated either by throwing inside of an async function ' +
+    'without a catch block, or by rejecting a promise which was not handled with .catch(). ' +
+    'The promise rejected with the reason "a text".\n    at node:internal/process/promises:392:7\n'
+  t.equal(explainExit('/project', output), 'a module throws a text, which is no Error')
+})

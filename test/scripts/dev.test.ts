@@ -215,6 +215,14 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
     t.notMatch(said, /wrote|unchanged/)
   })
 
+  await t.test('a module that never ends its import is given up at the next save', async (t) => {
+    const wait = 'await new Promise(() => {})\n'
+    await dev.says(/still starting/, () => dev.save(['handlers/system.ts', (text) => text + wait]))
+    t.same(await health(), { status: 'ok' }, 'the previous server answers')
+    const said = await dev.says(/→/, () => dev.save(['handlers/system.ts', (text) => text.replace(wait, '')]))
+    t.match(said, /✗ the start was given up\n {2}The previous server keeps running\.\n✓ handlers.*serving/)
+  })
+
   const notes = join(dev.folder, 'spec/notes.yaml')
   const statement = 'prisma/sql/projects/find-member.sql'
   await t.test('a mistake in SQL prints its place and line, and the server keeps running', async (t) => {
@@ -234,7 +242,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
 
   await t.test('a corrected statement starts a new server; one that nothing calls is noted', async (t) => {
     const uncalled = join(dev.folder, 'prisma/sql/projects/count-members.sql')
-    const said = await dev.says(/→/, async () => {
+    const said = await dev.says(/→[^]*refers to this file/, async () => {
       await writeFile(uncalled, '-- Counts members.\n-- @one\nSELECT count(*) AS n FROM members\n')
       await writeFile(notes, 'paths:\n  notes: {}\n')
       await dev.save([statement, (text) => text.replace('m.idd = :id', ':id = m.id')])
@@ -247,7 +255,9 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
   })
 
   await t.test('a new file of the spec that nothing refers to is named again when it is saved', async (t) => {
-    const said = await dev.says(/→/, () => writeFile(notes, '# Notes.\npaths:\n  notes: {}\n'))
+    const said = await dev.says(/refers to this file/, () =>
+      writeFile(notes, '# Notes.\npaths:\n  notes: {}\n'),
+    )
     t.match(said, /· spec\/notes\.yaml:2:1 nothing refers to this file: add its paths to `paths` of /)
     t.match(said, "`/notes: { $ref: 'notes.yaml#/paths/notes' }`")
     t.notMatch(said, /count-members/, 'a note about another file is not')
