@@ -10,8 +10,9 @@ import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { resolve as resolveReference } from '@platform-api/openapi/resolve.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
-import { dataKeys, nameMaps } from '@platform-api/openapi/schema-ids.ts'
+import { dataKeys, walkObjects } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { openapiFolder } from './client-runtime.ts'
 import { withOperationNames } from './names.ts'
@@ -85,8 +86,8 @@ export async function generateProject(
 /** A property with a default is optional: the server does not fill it in. */
 export async function typesOf(document: object): Promise<string> {
   const copy: any = structuredClone(document)
-  dropReferencesInData(copy, '')
   forTypes(copy)
+  withoutOtherReferences(copy)
   const text = astToString(
     await openapiTS(copy as never, { defaultNonNullable: false, emptyObjectsUnknown: true }),
   )
@@ -120,12 +121,18 @@ const annotations = new Set(
   ),
 )
 
-/** Moves the schemas in `$defs`, which it takes for properties, to the components. Changes the document. */
+/** Whether it has a type for what the reference leads to. */
+const isPlace = /^#\/(?!.*\/(\$defs|definitions)\/)(paths|webhooks|components\/(?!x-))/
+
+/**
+ * Moves the schemas in `$defs`, which it takes for properties, and in extensions to the components. Changes the
+ * document.
+ */
 function withoutDefinitions(document: any): void {
   const names = new Map<unknown, string>()
   const schemas = ((document.components ??= {}).schemas ??= {})
   visitSchemas(document, (schema) => {
-    if (typeof schema.$ref !== 'string' || !/\/(\$defs|definitions)\//.test(schema.$ref)) return
+    if (typeof schema.$ref !== 'string' || isPlace.test(schema.$ref)) return
     const keys = keysOfFragment(schema.$ref)
     const target = valueAt(document, keys)
     if (typeof target !== 'object' || target === null) return
@@ -150,15 +157,18 @@ const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends un
     ? T & { [P in Extract<keyof T, K>]-?: T[P] }
     : never;`
 
-/** openapi-typescript would resolve a `$ref` in an example, which is data. Changes the node. */
-function dropReferencesInData(node: any, parent: string): void {
-  if (typeof node !== 'object' || node === null) return
-  for (const [key, value] of Object.entries<any>(node)) {
-    const isMap = key === 'examples' && !Array.isArray(value)
-    if (!nameMaps.has(parent) && dataKeys.has(key) && !isMap && /"\$ref"/.test(JSON.stringify(value)))
-      delete node[key]
-    else dropReferencesInData(value, key)
-  }
+/** openapi-typescript would resolve a `$ref` in an example, and has no types of extensions. Changes the document. */
+function withoutOtherReferences(document: any): void {
+  walkObjects(document, (node) => {
+    for (const [key, value] of Object.entries(node))
+      if (dataKeys.has(key) && /"\$ref"/.test(JSON.stringify(value))) delete node[key]
+    const { $ref } = node
+    if (typeof $ref !== 'string') return
+    const target = $ref.startsWith('#/') ? resolveReference(document, { $ref }) : undefined
+    if (target !== undefined && isPlace.test($ref)) return
+    delete node.$ref
+    Object.assign(node, target)
+  })
 }
 
 /** The modules of the package openapi that a generated server has a copy of. They import only each other. */

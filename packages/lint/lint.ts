@@ -1,9 +1,10 @@
 // Lints any OpenAPI document. Errors are what OpenAPI forbids, or what makes a document unusable. Warnings
 // are what a reader or a generated client would miss.
-import { createConfig, getLineColLocation, lint } from '@redocly/openapi-core'
+import { lintDocument, type Document, type NormalizedProblem } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
 import { noticesOf, unicodePattern } from '@platform-api/openapi/faults.ts'
-import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { readingConfig } from '@platform-api/openapi/node-types.ts'
+import { DocumentError, placeOf, readOpenapi, reasonOf } from '@platform-api/openapi/read.ts'
 import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
 import { groupBy } from '@platform-api/openapi/group-by.ts'
 
@@ -21,6 +22,17 @@ const readable = {
   id: 'readable',
   rules: {
     oas3: {
+      keyword: () => ({
+        Schema(schema: object, { report, location, type, specVersion }: any) {
+          if (specVersion === 'oas3_0') return
+          for (const key of Object.keys(schema))
+            if (key !== '$ref' && !key.startsWith('x-') && !Object.hasOwn(type.properties, key))
+              report({
+                message: `\`${key}\` is no keyword of JSON Schema 2020-12.`,
+                location: location.child(key).key(),
+              })
+        },
+      }),
       pattern: () => ({
         Schema({ pattern }: { pattern?: unknown }, { report, location }: any) {
           if (typeof pattern === 'string' && unicodePattern(pattern) === null)
@@ -44,8 +56,9 @@ const rules = {
   'path-declaration-must-exist': 'error',
   'no-duplicated-tag-names': 'error',
   'no-identical-paths': 'error',
-  'no-schema-type-mismatch': 'error',
+  'readable/keyword': 'warn',
   'readable/pattern': 'warn',
+  'no-schema-type-mismatch': 'warn',
   'security-defined': 'warn',
   'no-ambiguous-paths': 'warn',
   'no-enum-type-mismatch': 'warn',
@@ -64,47 +77,87 @@ const rules = {
   'path-not-include-query': 'warn',
 } as const
 
+/** The rules that any document can be checked by. */
+const { struct, 'no-unresolved-refs': unresolved } = rules
+const safeRules = { struct, 'no-unresolved-refs': unresolved }
+
+/** The rule of the problem for which no tool can read the document. */
+export const unreadable = 'readable/document'
+
 /**
  * @returns the problems of the document and of the files that it refers to, errors first.
- * @throws Error if the file cannot be read as YAML or JSON.
+ * @throws DocumentError if the file is no OpenAPI document.
  */
 export async function lintOpenapi(
   file: string,
   options: { allowRemote?: boolean } = {},
 ): Promise<LintProblem[]> {
-  const config = await createConfig({
-    rules,
-    plugins: [readable],
-    resolve: { doNotResolveExamples: true },
-  } as Parameters<typeof createConfig>[0])
-  const externalRefResolver = new DocumentResolver(options)
-  const found = await lint({ ref: resolve(file), config, externalRefResolver })
-  const problems = found.map((problem): LintProblem => {
-    const at = problem.location[0]
-    const { start } = getLineColLocation(at) as { start: { line?: number; col?: number } }
-    return {
-      severity: problem.severity === 'error' ? 'error' : 'warning',
-      file: relative(process.cwd(), at.source.absoluteRef),
-      // An error about the whole file has no line.
-      line: start.line || 1,
-      column: start.col || 1,
-      message: problem.message.replace(/\s+/g, ' ').trim(),
-      rule: problem.ruleId,
-    }
+  const files = new DocumentResolver(options)
+  const found = await redoclyProblems(resolve(file), files)
+  const document = await readOpenapi(resolve(file), { files }).catch((error: unknown) => {
+    if (error instanceof DocumentError) return error
+    throw error
   })
-  // A pattern has a rule of its own, with its place. A document that cannot be read has errors already.
-  const document = await readOpenapi(resolve(file), options).catch(() => null)
-  for (const message of document === null ? [] : noticesOf(document))
-    if (!message.startsWith('The pattern '))
-      problems.push({
-        severity: 'warning',
-        file: relative(process.cwd(), resolve(file)),
-        line: 1,
-        column: 1,
-        message,
-        rule: 'readable/notice',
-      })
-  return problems.toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
+  if (found === null) {
+    if (document instanceof DocumentError) throw document
+    throw new Error(`${file} cannot be linted.`)
+  }
+  const problems = await Promise.all(
+    found.map(async (problem): Promise<LintProblem> => ({
+      severity: problem.severity === 'error' ? 'error' : 'warning',
+      ...placeOf(problem),
+      message: await reasonOf(problem, files),
+      rule: problem.ruleId,
+    })),
+  )
+  if (document instanceof DocumentError) {
+    const { place, reason } = document
+    const isThere = (problem: LintProblem): boolean =>
+      Object.entries(place).every(([key, value]) => problem[key as keyof LintProblem] === value)
+    const others = problems.filter((problem) => problem.severity !== 'error' || !isThere(problem))
+    problems.splice(
+      0,
+      Infinity,
+      { severity: 'error', ...place, message: reason, rule: unreadable },
+      ...others,
+    )
+  } else
+    for (const message of noticesOf(document))
+      // A pattern has a rule of its own, with its place.
+      if (!message.startsWith('The pattern '))
+        problems.push({
+          severity: 'warning',
+          file: resolve(file),
+          line: 1,
+          column: 1,
+          message,
+          rule: 'readable/notice',
+        })
+  return problems
+    .map((problem) => ({ ...problem, file: relative(process.cwd(), problem.file) }))
+    .toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
+}
+
+/** null if the file is no OpenAPI document. */
+async function redoclyProblems(ref: string, files: DocumentResolver): Promise<NormalizedProblem[] | null> {
+  const document = await (files.resolveDocument(null, ref, true) as Promise<Document>).catch(() => null)
+  if (document === null) return null
+  const lint = async (own: object): Promise<NormalizedProblem[]> =>
+    await lintDocument({
+      document,
+      config: await readingConfig({ rules: own, plugins: [readable] }),
+      externalRefResolver: files,
+    })
+  // The other rules fail where the structure of the document is wrong.
+  const found = await lint(rules)
+    .catch(() => lint(safeRules))
+    .catch(() => null)
+  const { openapi, swagger } = (document.parsed ?? {}) as { openapi?: string; swagger?: string }
+  // Since version 3.1, `true` and `false` are schemas.
+  const isSchema = ({ message }: NormalizedProblem): boolean =>
+    !/^(2|3\.0)/.test(openapi ?? swagger ?? '') &&
+    message === 'Expected type `Schema` (object) but got `boolean`'
+  return found?.filter((problem) => !isSchema(problem)) ?? null
 }
 
 /** The rules that a document must keep. */

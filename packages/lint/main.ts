@@ -1,13 +1,14 @@
-// `npm run toolkit -- lint FILE`: lints any OpenAPI document. Fails on errors, not on warnings.
+// `npm run toolkit -- lint FILE`: lints any OpenAPI document.
 //   --profile FILE  a module that exports a LintProfile; default openapi
 //   --all           prints all places of warnings, instead of three for each rule
 //   --json          prints JSON
 //   --allow-remote  opens references to URLs
+// Exit code: 0 without errors, 1 with errors, 2 if no tool can read the document.
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
 import { loadProfile } from '@platform-api/openapi/profile.ts'
 import { remoteOption } from '@platform-api/openapi/resolver.ts'
-import { lintReport, openapi } from './lint.ts'
+import { lintReport, openapi, unreadable } from './lint.ts'
 
 answerHelp(import.meta)
 
@@ -28,7 +29,8 @@ try {
   console.log(
     values.json ? JSON.stringify(problems, null, 2) : lintReport(problems, values.all ? Infinity : 3),
   )
-  process.exitCode = problems.some(({ severity }) => severity === 'error') ? 1 : 0
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  process.exitCode = errors.some(({ rule }) => rule === unreadable) ? 2 : errors.length > 0 ? 1 : 0
 } catch (error) {
   console.error(messageOf(error))
   process.exitCode = 2

@@ -1,10 +1,12 @@
 // Reads any OpenAPI document, in one file or several, as one document of version 3.1. Nothing is linted.
 import { relative } from 'node:path'
 import { upgrade } from '@scalar/openapi-upgrader'
-import { bundle, createConfig, getLineColLocation } from '@redocly/openapi-core'
+import { bundle, getLineColLocation, type Document, type NormalizedProblem } from '@redocly/openapi-core'
 import { freeName, withStaticReferences } from './dynamic-references.ts'
 import { withoutFaults } from './faults.ts'
+import { keysOfFragment, valueAt } from './json-pointer.ts'
 import { methods } from './methods.ts'
+import { readingConfig } from './node-types.ts'
 import { DocumentResolver } from './resolver.ts'
 import { resolve } from './resolve.ts'
 import { walkObjects } from './schema-ids.ts'
@@ -12,35 +14,53 @@ import { visitSchemas } from './schema-places.ts'
 
 type Json = any
 
-/**
- * A document that cannot be read. The message is one line with the file, and with its line and column if
- * known.
- */
-export class DocumentError extends Error {}
+/** Where something is in a file. Both counts start at 1. */
+export interface Place {
+  file: string
+  line: number
+  column: number
+}
+
+const noDocument =
+  'This is no OpenAPI document: it has no `openapi` or `swagger` with its version, or no `paths`'
+
+/** A document that cannot be read. The message is one line with the place of the reason. */
+export class DocumentError extends Error {
+  readonly place: Place
+  readonly reason: string
+
+  constructor(place: Place, reason: string) {
+    const at = reason.startsWith('ENOENT') ? ':' : `:${place.line}:${place.column}`
+    super(`${shown(place.file)}${at} ${reason}`)
+    this.place = place
+    this.reason = reason
+  }
+}
 
 /**
- * A `$ref` in an example is data: it is neither resolved nor fetched.
+ * A `$ref` in an example or an extension is data: it is neither resolved nor fetched.
  * @param options.allowRemote whether references to URLs are fetched
+ * @param options.files the files of the document that are read already; they are changed.
  * @throws DocumentError
  */
-export async function readOpenapi(file: string, options: { allowRemote?: boolean } = {}): Promise<Json> {
-  const config = await createConfig({ resolve: { doNotResolveExamples: true } })
-  const externalRefResolver = new DocumentResolver(options)
+export async function readOpenapi(
+  file: string,
+  options: { allowRemote?: boolean; files?: DocumentResolver } = {},
+): Promise<Json> {
+  const config = await readingConfig()
+  const externalRefResolver = options.files ?? new DocumentResolver(options)
   const { bundle: bundled, problems } = await bundle({ ref: file, config, externalRefResolver }).catch(
     (error: Error) => {
-      throw new DocumentError(unreadable(file, error))
+      throw unreadable(file, error)
     },
   )
   const [failed] = problems.filter(({ severity }) => severity === 'error')
-  if (failed !== undefined) {
-    const [at] = failed.location
-    const { start } = getLineColLocation(at)
-    throw new DocumentError(`${shown(at.source.absoluteRef)}:${start.line}:${start.col} ${firstLine(failed)}`)
-  }
+  if (failed !== undefined)
+    throw new DocumentError(placeOf(failed), await reasonOf(failed, externalRefResolver))
   try {
     return asOpenapi31(withReadableNames(bundled.parsed))
   } catch (error) {
-    throw new DocumentError(`${shown(file)}: ${firstLine(error as Error)}`)
+    throw new DocumentError({ file, line: 1, column: 1 }, firstLine(error as Error))
   }
 }
 
@@ -64,14 +84,38 @@ function withReadableNames(document: Json): Json {
   return document
 }
 
-/** `deficient indentation in "pets.yaml" (9:7)` as `pets.yaml:9:7 deficient indentation`. */
-function unreadable(file: string, error: Error): string {
-  const [, says, name, place] = /^(.*) in "(.*)" \((\d+:\d+)\)$/.exec(firstLine(error)) ?? []
-  if (says !== undefined) return `${shown(name)}:${place} ${says}`
-  return `${shown(file)}: ${firstLine(error)}`
+export function placeOf({ location: [at] }: NormalizedProblem): Place {
+  const { start } = getLineColLocation(at)
+  // What is wrong with the whole file has no line.
+  return { file: at.source.absoluteRef, line: start.line || 1, column: start.col || 1 }
+}
+
+/** The message, with the reference if it leads nowhere. */
+export async function reasonOf(
+  { message, location: [{ source, pointer }] }: NormalizedProblem,
+  files: DocumentResolver,
+): Promise<string> {
+  const [, reason = message] = inYaml(message) ?? []
+  if (reason !== "Can't resolve $ref" || pointer === undefined) return reason.replace(/\s+/g, ' ').trim()
+  const { parsed } = (await files.resolveDocument(null, source.absoluteRef)) as Document
+  const found = valueAt(parsed, keysOfFragment(pointer))
+  return `${reason} ${found?.$ref ?? found}`
+}
+
+/** `deficient indentation in "pets.yaml" (9:7)`: the reason, the file, the line and the column. */
+const inYaml = (message: string): RegExpExecArray | null => /^(.*) in "(.*)" \((\d+):(\d+)\)$/.exec(message)
+
+function unreadable(name: string, error: Error): DocumentError {
+  const [, reason = firstLine(error), file = name, line = 1, column = 1] = inYaml(firstLine(error)) ?? []
+  const isDocument = !/^(Unsupported specification|Document must be|Invalid OpenAPI version)/.test(reason)
+  return new DocumentError(
+    { file, line: Number(line), column: Number(column) },
+    isDocument ? reason : noDocument,
+  )
 }
 
 const firstLine = ({ message }: { message: string }): string => message.split('\n')[0]
+
 /** The path from the working folder, if the file is inside it. */
 function shown(file: string): string {
   const path = relative(process.cwd(), file)
@@ -84,8 +128,7 @@ export function asOpenapi31(document: Json): Json {
   // Since 3.1 a document may have webhooks or components only.
   if (/^3\.[12]/.test(version) && (document.webhooks ?? document.components) !== undefined)
     document.paths ??= {}
-  if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object')
-    throw new Error('This is no OpenAPI document: it has no `openapi` with its version, or no `paths`')
+  if (!/^(2\.0|3\.[012])/.test(version) || typeof document.paths !== 'object') throw new Error(noDocument)
   const copy = withPathItems(structuredClone(document))
   if (/^3\.[12]/.test(version))
     return withoutFaults(withNull(withStaticReferences(withMedia(copy))), { isStrict: true })

@@ -1,6 +1,6 @@
 // How the tools read the files of a document.
 import { BaseResolver, ResolveError, type Source } from '@redocly/openapi-core'
-import { parseDocument } from 'yaml'
+import { parseDocument, visit } from 'yaml'
 import { hasIds, withPointers } from './schema-ids.ts'
 
 /** Reads YAML as go-yaml and libyaml do, and opens URLs only where that is allowed. */
@@ -33,10 +33,17 @@ export class DocumentResolver extends BaseResolver {
     } catch (error) {
       // Less strict about indentation: a flow mapping may end at the column where its key starts.
       const document = parseDocument(source.body, { strict: false })
-      if (document.errors.length > 0) throw error
+      if (document.errors.length > 0 || !isComplete(document)) throw error
       return { source, parsed: document.toJS() }
     }
   }
+}
+
+/** Whether every alias has its anchor. */
+function isComplete(document: ReturnType<typeof parseDocument>): boolean {
+  let complete = true
+  visit(document, { Alias: (_, alias) => void (complete &&= alias.resolve(document) !== undefined) })
+  return complete
 }
 
 /** The option of all commands, for `parseArgs`. */

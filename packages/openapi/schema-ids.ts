@@ -11,8 +11,11 @@ const anchorsKey = 'x-anchors'
 /** The keys of data, which has no schemas and no references. */
 export const dataKeys = new Set(['example', 'examples', 'default', 'const', 'enum', 'value'])
 /** The keys of maps, in which every key is a name. */
-export const nameMaps = new Set(
-  'properties patternProperties dependentSchemas $defs definitions schemas headers responses'.split(' '),
+const nameMaps = new Set(
+  (
+    'properties patternProperties dependentSchemas $defs definitions schemas headers responses parameters ' +
+    'requestBodies securitySchemes securityDefinitions pathItems callbacks links content encoding'
+  ).split(' '),
 )
 
 /** Calls `visit` with each object of the file that is no data. */

@@ -89,10 +89,28 @@ const document = {
     '/silent': { get: { operationId: 'silent' } },
     '/parts': { get: operation('getParts', 'Route') },
     '/parts#1': { get: operation('getPart#1', 'Route') },
+    // Extensions are data, unless a reference leads into them.
+    '/extended': {
+      'x-source': { $ref: '../nowhere.yaml' },
+      get: operation('getExtended', 'Route', {
+        parameters: [{ $ref: '#/components/parameters/x-limit' }, { $ref: '#/x-parts/Page' }],
+        responses: { '200': { $ref: '#/x-parts/Done' } },
+      }),
+    },
     '/only-head': { head: { operationId: 'headOnly', responses: { '204': { description: 'Yes.' } } } },
   },
+  'x-parts': {
+    Page: { name: 'page', in: 'query', schema: { $ref: '#/components/x-types/Page' } },
+    Done: {
+      description: 'Done.',
+      content: json({ type: 'array', items: { $ref: '#/components/x-types/Page' } }),
+    },
+  },
   components: {
+    'x-types': { Page: { type: 'integer', 'x-see': { $ref: '#/components/schemas/Nothing' } } },
+    parameters: { 'x-limit': { name: 'limit', in: 'query', schema: ref('Limit') } },
     schemas: {
+      Limit: { type: 'integer' },
       Gadget: {
         type: 'object',
         required: ['serial', 'label', 'secret'],
@@ -168,6 +186,9 @@ export const route2 = {
   },
   async getParts() {
     return { status: 200, body: {} }
+  },
+  async getExtended({ query: { limit = 1, page = 1 } }) {
+    return { status: 200, body: [limit, page] }
   },
 } satisfies Partial<Handlers<'Route'>>
 `,
@@ -350,7 +371,7 @@ t.test('a document that cannot be read is one line with its place; no URL is ope
   await readOpenapi(join(files, 'brace.yaml'))
   for (const [name, says] of [
     ['broken.yaml', /broken\.yaml:2:\d+ [^\n]+$/],
-    ['no-document.yaml', /no-document\.yaml: [^\n]+$/],
+    ['no-document.yaml', /no-document\.yaml:1:1 [^\n]+$/],
     ['missing.yaml', /missing\.yaml: ENOENT[^\n]+$/],
     ['remote.yaml', /remote\.yaml:4:\d+ [^\n]+ is not opened without --allow-remote$/],
   ] as const) {
