@@ -2,7 +2,7 @@
 // generated/ is written each time. The other files are written once: the author of the handlers edits them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
@@ -11,6 +11,7 @@ import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { resolve as resolveReference } from '@platform-api/openapi/resolve.ts'
+import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { dataKeys, walkObjects } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
@@ -35,6 +36,7 @@ export interface ProjectReport {
  * @param out a folder; existing handlers in it are kept.
  * @param options `isPlugin`: only the Fastify plugin, for an app of one's own; `noFormats`: the server does not
  * validate formats.
+ * @returns also the files and URLs of which the document consists.
  * @throws DocumentError before anything is written, if the document cannot be read.
  */
 export async function generateProject(
@@ -45,8 +47,10 @@ export async function generateProject(
     noFormats = false,
     ...options
   }: { allowRemote?: boolean; isPlugin?: boolean; noFormats?: boolean } = {},
-): Promise<ProjectReport> {
-  const document = withOperationNames(await readOpenapi(resolve(file), options))
+): Promise<ProjectReport & { sources: string[] }> {
+  const files = new DocumentResolver(options)
+  const document = withOperationNames(await readOpenapi(resolve(file), { files }))
+  const sources = [...files.sources]
   addDiscriminatorValues(document)
   const operations = operationsOf(document)
   const [requests, responses] = [requestView(document), responseView(document)]
@@ -71,16 +75,17 @@ export async function generateProject(
   for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
   for (const name of sharedModules)
     await write(`generated/openapi/${name}`, note + readFileSync(join(openapiFolder, name), 'utf8'))
-  if (isPlugin) return { operations: operations.length, wrote, notes: noticesOf(document) }
+  if (isPlugin) return { operations: operations.length, wrote, notes: noticesOf(document), sources }
   await write('generated/handlers.ts', note + emitHandlers(operations))
   for (const [name, text] of template('written-for-server')) await write(`generated/${name}`, note + text)
   for (const [name, text] of template('written-once'))
     if (!existsSync(join(out, name))) await write(name, text)
-  if (!existsSync(join(out, 'package.json'))) await write('package.json', packageFile(out))
-  const { files, notes: unused } = addStubs(out, operations)
+  if (!existsSync(join(out, 'package.json')))
+    await write('package.json', packageFile(resolve(file), out, options))
+  const { files: modules, notes: unused } = addStubs(out, operations)
   const notes = [...noticesOf(document), ...unused]
-  for (const [name, text] of files) await write(name, text)
-  return { operations: operations.length, wrote, notes }
+  for (const [name, text] of modules) await write(name, text)
+  return { operations: operations.length, wrote, notes, sources }
 }
 
 /** A property with a default is optional: the server does not fill it in. */
@@ -194,7 +199,9 @@ function template(folder: string): Array<[name: string, text: string]> {
 }
 
 /** The packages of the server, in the versions of this package. */
-function packageFile(out: string): string {
+function packageFile(file: string, out: string, { allowRemote = false }: { allowRemote?: boolean }): string {
+  const document = relative(resolve(out), file).replaceAll('\\', '/')
+  const remote = allowRemote ? ' --allow-remote' : ''
   const own = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'))
   const pick = (from: Record<string, string>, names: string[]): Record<string, string> =>
     Object.fromEntries(names.map((name) => [name, from[name]]))
@@ -208,7 +215,11 @@ function packageFile(out: string): string {
       private: true,
       type: 'module',
       engines: { node: '>=22.18' },
-      scripts: { start: 'node main.ts', check: 'tsc' },
+      scripts: {
+        start: 'node main.ts',
+        dev: `node generated/dev.ts ${quoted(document)}${remote}`,
+        check: 'tsc',
+      },
       dependencies: pick(own.devDependencies, ['ajv', 'ajv-formats', 'fastify', 'fastify-openapi-glue']),
       devDependencies: pick({ ...own.devDependencies, ...own.dependencies }, ['@types/node', 'typescript']),
     },
@@ -216,3 +227,6 @@ function packageFile(out: string): string {
     2,
   )}\n`
 }
+
+/** A name of a file, for the shells of Linux and Windows. */
+const quoted = (name: string): string => (/^[\w./-]+$/.test(name) ? name : JSON.stringify(name))

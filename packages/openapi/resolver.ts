@@ -6,6 +6,8 @@ import { hasIds, withPointers } from './schema-ids.ts'
 /** Reads YAML as go-yaml and libyaml do, and opens URLs only where that is allowed. */
 export class DocumentResolver extends BaseResolver {
   readonly #allowRemote: boolean
+  /** The files and URLs that were read. */
+  readonly sources = new Set<string>()
 
   constructor({ allowRemote = false }: { allowRemote?: boolean } = {}) {
     super()
@@ -15,6 +17,7 @@ export class DocumentResolver extends BaseResolver {
   override async loadExternalRef(absoluteRef: string): Promise<Source> {
     if (/^https?:\/\//i.test(absoluteRef) && !this.#allowRemote)
       throw new ResolveError(new Error(`${absoluteRef} is not opened without --allow-remote`))
+    this.sources.add(absoluteRef)
     return await super.loadExternalRef(absoluteRef)
   }
 

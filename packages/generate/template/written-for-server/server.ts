@@ -19,5 +19,7 @@ export async function createServer(): Promise<FastifyInstance> {
   if (!('/openapi.json' in skeleton.paths))
     app.get('/openapi.json', (_request, reply) => reply.type('application/json').send(contract))
   await app.register(api, { handlers, authenticate, errorBody })
+  // A connection that stays open would lead to a server that `npm run dev` has replaced.
+  if (process.env.DEV_SERVER !== undefined) app.server.maxRequestsPerSocket = 1
   return app
 }
