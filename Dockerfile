@@ -8,6 +8,16 @@ COPY infra/command-help.ts infra/version.ts infra/
 COPY scripts/prune scripts/prune
 RUN node scripts/prune/main.ts node_modules
 
+# The packages of the toolkit as npm tarballs.
+FROM node:24-slim AS packages
+WORKDIR /srv
+COPY package.json package-lock.json tsconfig.json ./
+COPY packages packages
+RUN --mount=type=cache,target=/root/.npm \
+  npm ci --legacy-peer-deps --ignore-scripts --no-audit --no-fund
+COPY scripts/pack scripts/pack
+RUN node scripts/pack/main.ts packages/tarballs
+
 FROM node:24-slim
 LABEL org.opencontainers.image.title="Platform API" \
   org.opencontainers.image.description="A schema-first Platform REST API" \
@@ -18,7 +28,8 @@ WORKDIR /srv
 RUN mkdir data && chown 1000:1000 data && ln -s /srv/scripts/container/main.ts /usr/local/bin/platform
 COPY --from=dependencies /srv/node_modules node_modules
 COPY . .
-RUN node scripts/compile/main.ts
+RUN rm -r packages && node scripts/compile/main.ts
+COPY --from=packages /srv/packages/tarballs packages/tarballs
 # A number, so that Kubernetes can tell that it is not root. The server writes only to data and /tmp.
 USER 1000:1000
 EXPOSE 3000

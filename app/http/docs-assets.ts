@@ -1,7 +1,7 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
 // (served from here, so that the page needs no other host), the document that it renders, the catalogues of
-// errors and events, the guides, the Postman collection and the package of the TypeScript client. Each asset
-// is created on its first request. Requests are limited by client network.
+// errors and events, the guides, the Postman collection, the package of the TypeScript client and those of
+// the toolkit. Each asset is created on its first request. Requests are limited by client network.
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -17,6 +17,7 @@ import {
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
 import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
+import { toolkitPackage, toolkitPackages } from '../../services/docs/toolkit-packages.ts'
 import { postmanCollection, postmanFileName, postmanPath } from '../../services/docs/postman.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
@@ -71,6 +72,17 @@ const assets: Record<string, Asset> = {
     make: clientPackage,
     compressed: true,
   },
+  ...Object.fromEntries(
+    toolkitPackages.map(([path, name]): [string, Asset] => [
+      path,
+      {
+        type: 'application/gzip',
+        headers: { ...revalidated, 'content-disposition': `attachment; filename="${name}.tgz"` },
+        make: () => toolkitPackage(name),
+        compressed: true,
+      },
+    ]),
+  ),
   '/docs/errors': docsPage(errorsPage),
   '/docs/events': docsPage(eventsPage),
   '/docs/guides': docsPage(guidesPage),

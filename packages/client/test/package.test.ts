@@ -12,7 +12,7 @@ import ts from 'typescript'
 import { clientPackage } from '../../../services/docs/client-package.ts'
 import { compilerHost } from '../../../test/support/generator/compiler-host.ts'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
-import { node20, skipWithoutNode20 } from '../../../test/support/server/node20.ts'
+import { node20, skipWithoutNode20 } from '../../../test/support/server/other-nodes.ts'
 import { startWorkingServer } from '../../../test/support/server/working-server.ts'
 import { listen } from '../../../test/support/http/listen.ts'
 

@@ -1,5 +1,5 @@
-// The packages as npm tarballs: installed into an empty folder outside the repository, compiled against
-// there, and run on Node.js 20 and on this one.
+// The packages as npm tarballs: taken from a running server, installed into an empty folder outside the
+// repository, compiled against there, and run on Node.js 20, 22 and this one.
 import { execFile, spawn } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -8,20 +8,27 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
-import { packageNames, packAll } from '../../../scripts/pack/main.ts'
+import { packageNames } from '../../../scripts/pack/main.ts'
+import { startServer } from '../../../test/support/server/server.ts'
 import { compilerHost } from '../../../test/support/generator/compiler-host.ts'
-import { node20, skipWithoutNode20 } from '../../../test/support/server/node20.ts'
+import { isLongForm } from '../../../test/support/long-form.ts'
+import { node20, node22, skipWithoutNode20 } from '../../../test/support/server/other-nodes.ts'
 
 const run = promisify(execFile)
 const library = resolve(import.meta.dirname, '../../../test/support/contract/foreign-servers/library.yaml')
 const folder = await mkdtemp(join(tmpdir(), 'toolkit-'))
 t.teardown(() => rm(folder, { recursive: true, force: true }))
-const tarballs = join(folder, 'tarballs')
-packAll(tarballs)
-const files = readdirSync(tarballs)
+const server = await startServer(t)
+const files = packageNames.map((name) => `${name}.tgz`)
+for (const file of files) {
+  const response = await fetch(`${server.url}/docs/packages/${file}`)
+  t.match([response.status, response.headers.get('content-type')], [200, 'application/gzip'], file)
+  t.match(response.headers.get('content-disposition'), `filename="${file}"`)
+  writeFileSync(join(folder, file), Buffer.from(await response.arrayBuffer()))
+}
 writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }')
 const options = ['--prefer-offline', '--no-audit', '--no-fund']
-const isInstalled = await run('npm', ['install', ...options, ...files.map((file) => join(tarballs, file))], {
+const isInstalled = await run('npm', ['install', ...options, ...files.map((file) => join(folder, file))], {
   cwd: folder,
 }).then(
   () => true,
@@ -93,6 +100,7 @@ await readOpenapi(7)
 
 for (const [name, node, skip] of [
   ['Node.js 20', node20, skipWithoutNode20],
+  ...(isLongForm ? [['Node.js 22', node22, node22 === undefined && 'no Node.js 22'] as const] : []),
   ['this Node.js', process.execPath, false],
 ] as const)
   t.test(`all commands run on ${name}`, { skip: skipped || skip }, async (t) => {
@@ -110,6 +118,13 @@ for (const [name, node, skip] of [
       devDependencies: { typescript: /^\^\d/ },
     })
     t.ok(readdirSync(join(out, 'generated/openapi')).includes('parameters.ts'))
+    await toolkit('generate', library, '--client', '--out', `${out}-client`)
+    const client = `import(${JSON.stringify(join(`${out}-client`, 'index.js'))})`
+    const loaded = await run(node!, [
+      '-e',
+      `${client}.then(({ createClient }) => createClient({ baseUrl: 'http://x' }))`,
+    ])
+    t.equal(loaded.stderr, '')
     const mock = spawn(node!, [join(installed, 'mock/main.js'), library, '--port', '0', '--key', 'secret'], {
       cwd: folder,
     })
