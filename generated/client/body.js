@@ -1,4 +1,4 @@
-// The runtime of the client (462f3f757c23841a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (49e9760e093275f8), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes the body of a request.
 import { concreteType, essenceOf, isJson, isRange } from './media-types.js';
 import { fieldsOf } from './form-fields.js';
@@ -65,6 +65,7 @@ async function* counted(chunks, onRead) {
 }
 function urlEncoded(body, encoding = {}) {
     const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null);
-    const fields = fieldsOf(Object.fromEntries(sent), encoding, (value) => false);
-    return new URLSearchParams(fields.map((field) => [field.name, field.value])).toString();
+    const fields = fieldsOf(Object.fromEntries(sent), encoding, isUploadable);
+    const pairs = fields.map(({ name, value }) => [name, String(value)]);
+    return new URLSearchParams(pairs).toString();
 }

@@ -1,4 +1,4 @@
-// The runtime of the client (b69b287a163b5da2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (ec1abda978bac326), compiled from packages/client/ of the toolkit. Do not edit.
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
 // with the credentials, an idempotency key if the operation accepts one, and retries.
 import createFetchClient, {} from './openapi-fetch.js';
@@ -135,7 +135,7 @@ export function createClient(table, info, options) {
     const methods = Object.fromEntries(Object.entries(table).map(([id, row]) => [id, methodOf(id, row)]));
     return { methods, resources: resourcesOf(table, methods), api, clock };
 }
-/** Adds the credentials and an idempotency key to requests without them, and outside browsers the User-Agent. */
+/** Adds credentials and an idempotency key to requests without them, and outside browsers the User-Agent. */
 function addRequestHeaders(api, table, { userAgent, schemes, security }, settings) {
     const rows = new Map(Object.values(table).map((row) => [`${row.method} ${row.path}`, row]));
     api.use({

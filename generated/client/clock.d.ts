@@ -1,4 +1,4 @@
-// The runtime of the client (6d0a00580e775817), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (a7c2bc0347a32d50), compiled from packages/client/ of the toolkit. Do not edit.
 export interface Clock {
     /** Milliseconds since 1970. */
     now(): number;

@@ -1,4 +1,4 @@
-// The runtime of the client (bef0d797adbf493a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e25aee61f9ca3d81), compiled from packages/client/ of the toolkit. Do not edit.
 // Time and randomness, replaceable in tests.
 export const systemClock = {
     now: () => Date.now(),

@@ -1,4 +1,4 @@
-// The runtime of the client (3a289c7cdcf86106), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7c53ecc3d0aab66e), compiled from packages/client/ of the toolkit. Do not edit.
 // The errors of the client: a class per kind, all of them ClientError.
 import { isJson } from './media-types.js';
 /** Every error that the client throws. `message` is for people and may change at any time. */
@@ -147,7 +147,7 @@ export function requestIdOf({ headers }) {
     return headers.get('x-request-id') ?? headers.get('request-id');
 }
 const messageKeys = ['message', 'detail', 'title', 'description', 'error_description', 'error', 'msg'];
-/** What the usual shapes of errors say: problem+json, `{ error: { code, message } }`, `{ message }` and others. */
+/** What the usual shapes of errors say, such as problem+json and `{ error: { code, message } }`. */
 function problemOf(body) {
     if (typeof body !== 'object' || body === null)
         return {};

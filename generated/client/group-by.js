@@ -1,4 +1,4 @@
-// The runtime of the client (99146fb2a55c5e39), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (12cd10998497f531), compiled from packages/client/ of the toolkit. Do not edit.
 /** `Map.groupBy`, which Node.js 20 lacks. */
 export function groupBy(items, keyOf) {
     const groups = new Map();

@@ -1,2 +1,2 @@
-// The runtime of the client (da58adad1461fd37), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (513e18a6def346b2), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

@@ -1,4 +1,4 @@
-// The runtime of the client (e0b879ed5211ea1a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bbe86cbba1646d4b), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Encoding } from './form-fields.js';
 import type { ParameterStyle } from './parameters.js';
 import type { AnswerShape } from './answer-stream.js';
@@ -36,7 +36,7 @@ export interface OperationRow {
     resumes?: boolean;
     /** The events of a stream that are an answer. */
     answers?: AnswerShape;
-    /** The alternatives of which a request meets one, as names of security schemes. Default: those of the API. */
+    /** The alternatives of which a request meets one: names of security schemes. Default: those of the API. */
     security?: string[][];
 }
 export interface BodyMedia {

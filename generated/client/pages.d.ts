@@ -1,4 +1,4 @@
-// The runtime of the client (67a66f4c812bbe7d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (43963d3ac0810832), compiled from packages/client/ of the toolkit. Do not edit.
 export interface ListInput {
     query?: Record<string, unknown>;
     /** The query as text, instead of `query`. */

@@ -1,4 +1,4 @@
-// The runtime of the client (10cd4623c8e8d38a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b65204f5043a9f3d), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ClientOptions } from './options.js';
 export interface PlatformOptions extends Omit<ClientOptions, 'auth' | 'baseUrl'> {
     /** The server's URL, with or without `/v1`. Default: the environment variable `PLATFORM_BASE_URL`. */

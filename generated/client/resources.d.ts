@@ -1,4 +1,4 @@
-// The runtime of the client (c4f25617c7918594), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (f131d6dde1cdd481), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Method = (input?: any) => any;
 /** @param methods by operationId. @returns the resources of the top level. */

@@ -83,6 +83,7 @@ async function* counted(
 
 function urlEncoded(body: Record<string, unknown>, encoding: BodyMedia['encoding'] = {}): string {
   const sent = Object.entries(body).filter(([, value]) => value !== undefined && value !== null)
-  const fields = fieldsOf<never>(Object.fromEntries(sent), encoding, (value): value is never => false)
-  return new URLSearchParams(fields.map((field): [string, string] => [field.name, field.value])).toString()
+  const fields = fieldsOf(Object.fromEntries(sent), encoding, isUploadable)
+  const pairs = fields.map(({ name, value }): [string, string] => [name, String(value)])
+  return new URLSearchParams(pairs).toString()
 }

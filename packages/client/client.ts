@@ -183,7 +183,7 @@ export function createClient(
   return { methods, resources: resourcesOf(table, methods), api, clock }
 }
 
-/** Adds the credentials and an idempotency key to requests without them, and outside browsers the User-Agent. */
+/** Adds credentials and an idempotency key to requests without them, and outside browsers the User-Agent. */
 function addRequestHeaders(
   api: FetchClient<any>,
   table: Record<string, OperationRow>,

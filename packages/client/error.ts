@@ -173,7 +173,7 @@ interface Problem {
 
 const messageKeys = ['message', 'detail', 'title', 'description', 'error_description', 'error', 'msg']
 
-/** What the usual shapes of errors say: problem+json, `{ error: { code, message } }`, `{ message }` and others. */
+/** What the usual shapes of errors say, such as problem+json and `{ error: { code, message } }`. */
 function problemOf(body: unknown): Problem {
   if (typeof body !== 'object' || body === null) return {}
   const outer = body as Record<string, any>

@@ -37,7 +37,7 @@ export interface OperationRow {
   resumes?: boolean
   /** The events of a stream that are an answer. */
   answers?: AnswerShape
-  /** The alternatives of which a request meets one, as names of security schemes. Default: those of the API. */
+  /** The alternatives of which a request meets one: names of security schemes. Default: those of the API. */
   security?: string[][]
 }
 

@@ -1,5 +1,5 @@
-// Copies the two libraries of the client into a generated client, with their licenses. The package then has no
-// dependencies: `npm install` needs no registry for it, and browsers load it without a build.
+// Copies the two libraries of the runtime into a generated client, with their licenses. The package then has
+// no dependencies: `npm install` needs no registry for it, and browsers load it without a build.
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'

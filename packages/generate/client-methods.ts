@@ -134,9 +134,8 @@ const oneLine = (text: unknown): string =>
 function bodyOf(document: Json, operation: Operation, naming: Naming): string {
   const { names, method, declarations } = naming
   const types = operation.body!.media.map((media) => {
-    const own =
-      names.schema(media.node.schema) ??
-      `NonNullable<${names.requests}[${quoted(operation.id)}]['requestBody']>['content'][${quoted(media.type)}]`
+    const body = `NonNullable<${names.requests}[${quoted(operation.id)}]['requestBody']>`
+    const own = names.schema(media.node.schema) ?? `${body}['content'][${quoted(media.type)}]`
     if (isBytes(media)) return 'Uploadable'
     if (essenceOf(media.type).startsWith('text/') || /[/+]xml$/.test(essenceOf(media.type))) return 'string'
     const files = filesIn(document, media)

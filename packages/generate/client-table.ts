@@ -181,7 +181,7 @@ export function pagesOf(document: Json, operation: Operation): ListShape | undef
   const body = propertiesOf(document, success.media.schema)
   const items = itemsProperty(document, operation, success.media.schema, body)
   if (items === undefined) return undefined
-  const next = nextPageOf(document, operation, { body, items })
+  const next = nextPageOf(document, operation, body)
   const { page } = pagingOf(operation)
   return next === null
     ? undefined
@@ -209,11 +209,7 @@ const cursorNames =
   /^(next|next_?(page_?)?(cursor|token)|(page_?)?(cursor|token)_?next|next_?page|continuation(_?token)?)$/i
 const moreNames = /^(has_?(more|next)(_?page)?|more)$/i
 
-function nextPageOf(
-  document: Json,
-  operation: Operation,
-  { body, items }: { body: Record<string, Json>; items: string | null },
-): NextPage | null {
+function nextPageOf(document: Json, operation: Operation, body: Record<string, Json>): NextPage | null {
   const { cursor, page, offset, limit } = pagingOf(operation)
   const find = (names: RegExp, type: string): string[] | undefined =>
     wayTo(document, body, (name, schema) => names.test(name) && [schema.type].flat().includes(type))

@@ -23,7 +23,7 @@ export function pagingOf({ parameters }: Pick<Operation, 'parameters'>): Paging 
     page: named(/^page(_?number)?$/i, numbers),
     offset: named(/^(offset|skip|start)$/i, numbers),
     cursor: named(
-      /^(cursor|(next|page)_?cursor|(next|page|continuation)_?token|continuation|marker|(starting_?)?after)$/i,
+      /^(((next|page)_?)?cursor|(next|page|continuation)_?token|continuation|marker|(starting_?)?after)$/i,
       ['string'],
     ),
   }

@@ -61,7 +61,7 @@ const layers: Layer[][] = [
   [
     { files: 'packages/openapi/', imports: [] },
     { files: 'packages/lint/', imports: [] },
-    { files: 'packages/generate/', imports: [], fastify: true },
+    { files: 'packages/generate/', imports: ['packages/client/'], fastify: true },
     { files: 'packages/mock/', imports: [], fastify: true },
     { files: 'packages/changes/', imports: [] },
     { files: 'packages/contract/', imports: [] },

@@ -51,8 +51,8 @@ const aboutTools =
 
 const aboutClient =
   'The TypeScript client of this contract comes from this server: `npm install` takes the URL of ' +
-  '[/docs/client.tgz](/docs/client.tgz). See [the guide](/docs/guides/typescript-client). The tools for any ' +
-  'OpenAPI document are in [/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).'
+  '[/docs/client.tgz](/docs/client.tgz). See [the guide](/docs/guides/typescript-client). The tools for ' +
+  'any OpenAPI document are in [/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).'
 
 const aboutSamples =
   'The code samples read the URL of this server, without `/v1`, from `PLATFORM_BASE_URL`, ' +
