@@ -192,10 +192,15 @@ export const sharedModules = [
   'views.ts',
 ]
 
-/** The files of a folder of template/, by name. */
+/** The files of a folder of template/, by their paths in it. */
 function template(folder: string): Array<[name: string, text: string]> {
   const path = join(import.meta.dirname, 'template', folder)
-  return readdirSync(path).map((name) => [name, readFileSync(join(path, name), 'utf8')])
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => {
+      const file = join(parentPath, name)
+      return [relative(path, file).replaceAll('\\', '/'), readFileSync(file, 'utf8')]
+    })
 }
 
 /** The packages of the server, in the versions of this package. */
@@ -219,6 +224,8 @@ function packageFile(file: string, out: string, { allowRemote = false }: { allow
         start: 'node main.ts',
         dev: `node generated/dev.ts ${quoted(document)}${remote}`,
         check: 'tsc',
+        test: 'node --test',
+        contract: 'toolkit contract --spec generated/openapi.json --url http://127.0.0.1:3000',
       },
       dependencies: pick(own.devDependencies, ['ajv', 'ajv-formats', 'fastify', 'fastify-openapi-glue']),
       devDependencies: pick({ ...own.devDependencies, ...own.dependencies }, ['@types/node', 'typescript']),
