@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
+import { generateClient } from '../../packages/generate/client.ts'
 import { operationsOf } from '../../packages/openapi/document.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
 import { serverPath } from '../../packages/openapi/servers.ts'
@@ -117,6 +118,7 @@ for (const stranger of strangers) {
     symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
     add(shown(await runMeasured(['packages/generate/main.ts', file, '--out', folder], root)))
     add(await checkTypes(t, folder))
+    await checkClient(t, join(folder, 'client'), file)
     add(await checkStubs(t, folder, file))
     add(await checkMock(t, file, known))
     if (isLongForm || stranger.name === representative[0]) await checkSeed(t, file)
@@ -167,6 +169,51 @@ async function checkTypes(t: Test, folder: string): Promise<string> {
     [],
   )
   return ''
+}
+
+/** Compiles the generated client in strict mode, and reads with it what the mock has without parameters. */
+async function checkClient(t: Test, folder: string, file: string): Promise<void> {
+  await generateClient(file, folder)
+  const lib = ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable']
+  const compilerOptions = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', lib, types: [] }
+  const config = JSON.stringify({ compilerOptions, files: ['index.d.ts'] })
+  writeFileSync(join(folder, 'tsconfig.json'), config)
+  await checkTypes(t, folder)
+  const { createClient } = await import(join(folder, 'index.js'))
+  const { operationTable } = await import(join(folder, 'operations.js'))
+  const document = await readOpenapi(file)
+  const free = operationsOf(document).filter(
+    ({ method, parameters, body }) =>
+      method === 'GET' && body === null && !parameters.some(({ required }) => required),
+  )
+  const mock = await mockOf(file)
+  try {
+    const client = createClient({ baseUrl: mock.base, auth: authOf(document), retries: 0 })
+    const failed: string[] = []
+    for (const { template } of free) {
+      const [name] = Object.entries<any>(operationTable).find(
+        ([, row]) => row.method === 'GET' && row.path === template,
+      )!
+      const isStream = operationTable[name].answer === 'events'
+      await (isStream ? client[name]().next() : client[name]()).catch((error: Error) =>
+        failed.push(`${name}: ${error.message}`),
+      )
+    }
+    t.same(failed, [], `${free.length} operations answer the client`)
+  } finally {
+    await mock.stop()
+  }
+}
+
+/** The key for each security scheme. */
+function authOf({ components }: any): Record<string, unknown> {
+  const [username, password] = key.split(':')
+  return Object.fromEntries(
+    Object.entries<any>(components?.securitySchemes ?? {}).map(([name, { scheme }]) => [
+      name,
+      scheme?.toLowerCase() === 'basic' ? { username, password } : key,
+    ]),
+  )
 }
 
 /** Starts the generated server, calls its stubs, and stops it. */
