@@ -1,4 +1,4 @@
-// The runtime of the client (7a70e83d577b3e12), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7963d1b5af74463d), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 import type { UploadBody } from './progress.js';
 export interface EncodedBody {

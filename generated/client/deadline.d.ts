@@ -1,4 +1,4 @@
-// The runtime of the client (22effb8e203483b2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (94869c87423f672e), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Clock } from './clock.js';
 export interface Deadline {
     /** Aborted at the deadline or by the caller's signal. */

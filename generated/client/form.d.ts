@@ -1,4 +1,4 @@
-// The runtime of the client (ba6e14d7fba3f9dc), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (247252fc27d5854f), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Encoding } from './form-fields.js';
 export interface EncodedForm {
     content: Blob | ReadableStream<Uint8Array>;

@@ -1,4 +1,4 @@
-// The runtime of the client (216bbcbd8be3496d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (81d72ab9ed956690), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
 /** The media type without its parameters, in lower case. */

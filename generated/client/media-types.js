@@ -1,4 +1,4 @@
-// The runtime of the client (df7d0f24c416391a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e805b3fc4b8e5b83), compiled from packages/client/ of the toolkit. Do not edit.
 // Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
 // have a copy.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */

@@ -1,4 +1,4 @@
-// The runtime of the client (8e6ea5f7415ef581), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b287dafa01ec7d5e), compiled from packages/client/ of the toolkit. Do not edit.
 // Iterates over lists. A page is requested when the previous one has been read. By a cursor it continues
 // after its last item: every item that exists all along appears exactly once, also if the list changes in
 // between.
@@ -27,12 +27,17 @@ function itemsIn({ items }, page) {
     return Array.isArray(list) ? list : [];
 }
 const valueAt = (value, way) => way.reduce((at, key) => (Object.hasOwn(Object(at), key) ? at[key] : undefined), value);
-/** The input of the request for the page after this one; null if it is the last one. */
+/**
+ * The input of the request for the page after this one; null if it is the last one, or if it would be the
+ * same request again.
+ */
 function after(shape, input, result) {
     const { next, page: pageParameter } = shape;
     const { data } = result;
     const items = itemsIn(shape, data);
     const asking = (name, value) => {
+        if (input.query?.[name] === value)
+            return null;
         const query = { ...input.query, [name]: value };
         if (pageParameter !== undefined)
             delete query[pageParameter];
@@ -54,7 +59,7 @@ function after(shape, input, result) {
             if (typeof url !== 'string' || url === '')
                 return null;
             const { search } = new URL(url, result.response.url || 'http://server/');
-            return { ...input, search: search.slice(1) };
+            return input.search === search.slice(1) ? null : { ...input, search: search.slice(1) };
         }
         default: {
             const limit = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1);

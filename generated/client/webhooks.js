@@ -1,4 +1,4 @@
-// The runtime of the client (c4ac225db1e05edf), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (65713bd3c3e65b1d), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**

@@ -74,12 +74,16 @@ function itemsIn({ items }: ListShape, page: unknown): unknown[] {
 const valueAt = (value: unknown, way: string[]): any =>
   way.reduce((at: any, key) => (Object.hasOwn(Object(at), key) ? at[key] : undefined), value)
 
-/** The input of the request for the page after this one; null if it is the last one. */
+/**
+ * The input of the request for the page after this one; null if it is the last one, or if it would be the
+ * same request again.
+ */
 function after(shape: ListShape, input: ListInput, result: PageResult): ListInput | null {
   const { next, page: pageParameter } = shape
   const { data } = result
   const items = itemsIn(shape, data)
-  const asking = (name: string, value: unknown): ListInput => {
+  const asking = (name: string, value: unknown): ListInput | null => {
+    if (input.query?.[name] === value) return null
     const query = { ...input.query, [name]: value }
     if (pageParameter !== undefined) delete query[pageParameter]
     return { ...input, query }
@@ -98,7 +102,7 @@ function after(shape: ListShape, input: ListInput, result: PageResult): ListInpu
       const url = next.from === undefined ? nextLink(result.response) : valueAt(data, next.from)
       if (typeof url !== 'string' || url === '') return null
       const { search } = new URL(url, result.response.url || 'http://server/')
-      return { ...input, search: search.slice(1) }
+      return input.search === search.slice(1) ? null : { ...input, search: search.slice(1) }
     }
     default: {
       const limit = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1)

@@ -342,6 +342,13 @@ t.test('pages are read by cursor, last id, offset and link', async (t) => {
   }
 })
 
+t.test('a server that always names the same next page is not asked for ever', async (t) => {
+  const same = answer({ items: [{ id: 'a', text: 'a' }], meta: { next_page_token: 'x' } })
+  const { client: paged, sent } = answered([same, same, same])
+  t.equal((await all(paged.byCursor())).length, 2)
+  t.equal(sent.length, 2)
+})
+
 t.test('a stream is an async iterable, of a method that answers with JSON, too', async (t) => {
   const [change] = await all(client.changes())
   t.match(change, { event: 'message', id: null, data: { id: String, text: String } })
