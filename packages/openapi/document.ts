@@ -90,7 +90,11 @@ export function operationsOf(document: Json): Operation[] {
 /** Whether another operation has the same path: no request has what follows a `#`. */
 export function isHidden({ paths }: Json, path: string, method: string): boolean {
   const [own] = path.split('#')
-  return own !== path && paths[own]?.[method] !== undefined
+  if (own === path) return false
+  const before = Object.keys(paths).slice(0, Object.keys(paths).indexOf(path))
+  return [own, ...before.filter((other) => other.startsWith(`${own}#`))].some(
+    (other) => paths[other]?.[method] !== undefined,
+  )
 }
 
 const nameOf = (credentials: Credential[]): string => JSON.stringify(credentials)

@@ -5,7 +5,8 @@ import { checkStructure } from './structure.ts'
 type Json = any
 type Types = Record<string, Json>
 
-const jsonTypes = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']
+/** Of a schema in version 2.0. */
+const types20 = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null', 'file']
 
 /**
  * The extensions with schemas, which are read as schemas. All others are data: a reference in them is not
@@ -43,7 +44,7 @@ function typesOf(types: Types, version: string): Types {
     Schema.properties = {
       ...Schema.properties,
       type: (value: Json) =>
-        Array.isArray(value) ? { type: 'array', items: { enum: jsonTypes } } : { enum: jsonTypes },
+        Array.isArray(value) ? { type: 'array', items: { enum: types20 } } : { enum: types20 },
     }
     const limits = { maximum: { type: 'number' }, minimum: { type: 'number' } }
     for (const name of ['Parameter', 'ParameterItems', 'Header'])

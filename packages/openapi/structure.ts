@@ -18,7 +18,10 @@ interface Type {
 const needed: Record<string, string[]> = { Parameter: ['name', 'in'], Server: ['url'] }
 
 /** Spellings of other versions, which are read as their authors mean them. */
-const lenient = new Set(['required', 'exclusiveMinimum', 'exclusiveMaximum', 'type'])
+const lenient = new Set(['exclusiveMinimum', 'exclusiveMaximum', 'type'])
+
+// The type of a response in version 2.0 may be `file`.
+const schemaTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null', 'file']
 
 /** What no tool needs: it is left out if it is wrong. */
 const annotations = new Set(
@@ -38,6 +41,9 @@ export function checkStructure(node: Json, { type, key, location, report }: { ty
     return
   }
   if (expected === 'array') return
+  const unknown =
+    type.name === 'Schema' && [node.type ?? []].flat().find((each) => !schemaTypes.includes(each))
+  if (unknown) report({ message: `${JSON.stringify(unknown)} is no type.`, location: location.child('type') })
   for (const own of Object.keys(node)) checkProperty(node, own, type, { location, report })
   for (const name of (typeof node.$ref !== 'string' && needed[type.name!]) || [])
     if (node[name] === undefined)
@@ -58,6 +64,8 @@ function checkProperty(node: Json, key: string, type: Type, { location, report }
   // In a map, the name still counts.
   if (value === null && declared === undefined && own.name !== undefined) node[key] = {}
   else if (value === null || annotations.has(key)) delete node[key]
+  // The `required` of a parameter, in a schema.
+  else if (key === 'required' && typeof value === 'boolean') delete node[key]
   else if (expected === 'string' && isScalar(value)) node[key] = String(value)
   else if (own.name === undefined && !lenient.has(key))
     report({

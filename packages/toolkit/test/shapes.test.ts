@@ -89,6 +89,8 @@ const document = {
     '/silent': { get: { operationId: 'silent' } },
     '/parts': { get: operation('getParts', 'Route') },
     '/parts#1': { get: operation('getPart#1', 'Route') },
+    '/halves#1': { get: operation('getHalf#1', 'Halves') },
+    '/halves#2': { get: operation('getHalf#2', 'Halves') },
     // Extensions are data, unless a reference leads into them.
     '/extended': {
       'x-source': { $ref: '../nowhere.yaml' },
@@ -242,6 +244,7 @@ t.test('what no tool carries out is named', async (t) => {
   t.same(notes, [
     'The pattern "(?i)abc" is no regular expression of ECMA-262.',
     'GET /parts#1 is left out: no request has what follows the #.',
+    'GET /halves#2 is left out: no request has what follows the #.',
     'HEAD /only-head is left out: no tool has the method.',
   ])
   const problems = await lintOpenapi(file)

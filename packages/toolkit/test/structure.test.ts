@@ -40,7 +40,7 @@ components:
       description:
       properties:
         any:
-        limited: { type: string, enum: , maxLength: }
+        limited: { type: string, enum: , maxLength: , required: true }
 `,
     ),
   )
@@ -70,6 +70,7 @@ for (const [says, parts] of [
   ['`allOf` must be an array, not an object.', schema({ allOf: {} })],
   ['`oneOf` must be an array, not a boolean.', schema({ oneOf: true })],
   ['`maxLength` must be a number, not a string.', schema({ maxLength: '5' })],
+  ['"text" is no type.', schema({ type: ['string', 'text'] })],
   ["Can't resolve $ref #/components/schemas/C", schema({ $ref: '#/components/schemas/C' })],
   [
     "Can't resolve $ref #/components/schemas/C",
