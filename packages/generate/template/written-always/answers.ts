@@ -1,4 +1,5 @@
 // What is sent of a handler's answer, and whether the contract declares the answer.
+import { Readable } from 'node:stream'
 import { createCheck, document, type Check } from './contract.ts'
 import { keysOfFragment, valueAt } from './openapi/json-pointer.ts'
 import { isJson, mediaFor } from './openapi/media-types.ts'
@@ -11,6 +12,15 @@ export interface AnyAnswer {
   type?: string
   headers?: Record<string, string>
   body?: unknown
+}
+
+/** An event of a stream (`text/event-stream`). `data` is sent as JSON, unless it is text. */
+export interface ServerSentEvent<Data = unknown> {
+  data: Data
+  event?: string
+  id?: string
+  /** In milliseconds. */
+  retry?: number
 }
 
 /** The contract does not declare the answer. The message is for the log; the client gets a 500. */
@@ -27,19 +37,60 @@ export function renderAnswer(
   operation: OperationInfo,
   { status, type: given, headers = {}, body }: AnyAnswer,
   isChecked: boolean,
-): { type: string | undefined; payload: string | Buffer | undefined } {
+): { type: string | undefined; payload: string | Buffer | Readable | undefined } {
   const declared = declaredAnswer(operation, status)
   const media = given === undefined ? declared?.media[0] : mediaFor(declared?.media ?? [], given)
   const type = given ?? media?.sent
-  const isSentRaw = Buffer.isBuffer(body) || (typeof body === 'string' && type !== undefined && !isJson(type))
-  const value = isSentRaw || body === undefined ? body : serialize(schemaOf(media), body)
+  const events = eventsOf(body)
+  const isSentRaw =
+    Buffer.isBuffer(body) ||
+    body instanceof Readable ||
+    (typeof body === 'string' && type !== undefined && !isJson(type))
+  const isJsonBody = !isSentRaw && body !== undefined && events === null
+  const value = isJsonBody ? serialize(schemaOf(media), body) : undefined
   if (isChecked) {
     const problem =
       problemOf(operation, declared, { status, type, headers, body }) ??
-      (isSentRaw || media === undefined ? undefined : schemaProblem(media, value))
+      (isJsonBody && media !== undefined ? schemaProblem(media, value, 'the body') : undefined)
     if (problem !== undefined) throw new AnswerError(`${operation.id} answered ${status}: ${problem}`)
   }
-  return { type, payload: isSentRaw ? body : value === undefined ? value : JSON.stringify(value) }
+  if (events !== null)
+    return { type, payload: Readable.from(eventTexts(operation, media, events, isChecked)) }
+  return { type, payload: isSentRaw ? body : isJsonBody ? JSON.stringify(value) : undefined }
+}
+
+/** The events that a handler yields; null for another body. */
+function eventsOf(body: unknown): AsyncIterable<ServerSentEvent> | null {
+  const isIterable = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+  return isIterable && !(body instanceof Readable) ? (body as AsyncIterable<ServerSentEvent>) : null
+}
+
+/** An error before the first event becomes a status; a later one ends the connection. A client that disconnects ends the handler's iterator. */
+async function* eventTexts(
+  { id: operationId }: OperationInfo,
+  media: AnswerMedia | undefined,
+  events: AsyncIterable<ServerSentEvent>,
+  isChecked: boolean,
+): AsyncGenerator<string> {
+  let hasBegun = false
+  try {
+    for await (const { data, ...fields } of events) {
+      const value = serialize(schemaOf(media), data)
+      const problem = isChecked && media !== undefined && schemaProblem(media, value, 'the data of an event')
+      if (problem) throw new AnswerError(`${operationId} answered: ${problem}`)
+      const lines = (typeof value === 'string' ? value : JSON.stringify(value)).split(/\r\n|\r|\n/)
+      hasBegun = true
+      const head = Object.entries(fields).filter(([, field]) => field !== undefined)
+      yield [
+        ...head.map(([name, field]) => `${name}: ${String(field).replace(/[\r\n]/g, ' ')}`),
+        ...lines.map((line) => `data: ${line}`),
+        '\n',
+      ].join('\n')
+    }
+  } catch (error) {
+    if (hasBegun) console.error(error instanceof AnswerError ? error.message : error)
+    throw error
+  }
 }
 
 /** The declared answer of the status, also by its range (`4XX`) or as the default. */
@@ -70,10 +121,10 @@ function problemOf(
   return missing === undefined ? undefined : `the header ${missing} is missing`
 }
 
-function schemaProblem({ pointer }: AnswerMedia, value: unknown): string | undefined {
+function schemaProblem({ pointer }: AnswerMedia, value: unknown, what: string): string | undefined {
   if (pointer === null) return undefined
   check ??= createCheck(responseView(document), { isText: false })
   const [first] = check(pointer, () => ({ $ref: `contract${pointer}` }), value)
   if (first === undefined) return undefined
-  return `the body at "${first.instancePath}" ${first.message} ${JSON.stringify(first.params)}`
+  return `${what} at "${first.instancePath}" ${first.message} ${JSON.stringify(first.params)}`
 }

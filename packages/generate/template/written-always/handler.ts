@@ -1,6 +1,8 @@
 // The type of a handler, derived from types.ts: what a request holds, and the allowed pairs of status and
 // body of an answer.
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
+import type { ServerSentEvent } from './answers.ts'
 import type { FormFiles, OperationId, OperationsByTag } from './operations.ts'
 import type { operations as requests } from './request-types.ts'
 import type { operations } from './types.ts'
@@ -59,8 +61,10 @@ type ContentOf<Content> = {
     body: Type extends Parsed
       ? Content[Type]
       : Type extends JsonRange
-        ? Content[Type] | string | Buffer
-        : string | Buffer
+        ? Content[Type] | string | Buffer | Readable
+        : Type extends `text/event-stream${string}`
+          ? AsyncIterable<ServerSentEvent<Content[Type]>> | string | Buffer | Readable
+          : string | Buffer | Readable
   }
 }[keyof Content]
 type AnswerOf<Responses> = {
