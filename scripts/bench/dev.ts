@@ -25,8 +25,7 @@ const saves: Save[] = [
   {
     what: 'a schema in the spec',
     file: 'spec/projects.yaml',
-    change: (text, round) =>
-      text.replace(/(minLength: 1, maxLength: )2\d\d/, `$1${201 + round}`),
+    change: (text, round) => text.replace(/(minLength: 1, maxLength: )2\d\d/, `$1${201 + round}`),
   },
   {
     what: 'a handler',

@@ -6,7 +6,7 @@ import { createCompilers } from '../compile/validators.ts'
 
 /** `served` writes the files that a server loads. `types` then writes the files for compilers and clients. */
 export type GeneratorRequest = 'served' | 'types'
-/** The files written to generated/, and notes about other files with the types; or the problem in the sources. */
+/** The files written to generated/, with the types notes about other files; or the problem in the sources. */
 export type GeneratorResult = { wrote: string[]; notes: string[] } | { problem: string }
 
 const compilers = createCompilers()

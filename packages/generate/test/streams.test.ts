@@ -62,7 +62,7 @@ export const streams = {
   listEndless: async () => ({ status: 200, body: endless() }),
   listWrong: async () => ({ status: 200, body: wrong(false) }),
   listWrongLater: async () => ({ status: 200, body: wrong(true) }),
-  getFile: async () => ({ status: 200, body: Readable.from([Buffer.alloc(70_000, 1), Buffer.alloc(70_000, 2)]) }),
+  getFile: async () => ({ status: 200, body: Readable.from([1, 2].map((n) => Buffer.alloc(70_000, n))) }),
 } satisfies Handlers<'streams'>
 `,
 )

@@ -65,7 +65,10 @@ function eventsOf(body: unknown): AsyncIterable<ServerSentEvent> | null {
   return isIterable && !(body instanceof Readable) ? (body as AsyncIterable<ServerSentEvent>) : null
 }
 
-/** An error before the first event becomes a status; a later one ends the connection. A client that disconnects ends the handler's iterator. */
+/**
+ * An error before the first event becomes a status; a later one ends the connection. A client that
+ * disconnects ends the handler's iterator.
+ */
 async function* eventTexts(
   { id: operationId }: OperationInfo,
   media: AnswerMedia | undefined,

@@ -1,5 +1,5 @@
 // `npm run dev`: serves the project, and starts a new server at each save. The previous one answers until the
-// new one listens. A saved document is generated again if the toolkit is installed, and `tsc` checks the types
+// new one listens. A saved document is generated again if the toolkit is installed. `tsc` checks the types
 // beside the server.
 //   node generated/dev.ts [FILE] [--allow-remote]   FILE is the document
 import { spawn } from 'node:child_process'
@@ -61,7 +61,8 @@ async function startServer(): Promise<boolean> {
       if (starting === worker) {
         starting = null
         say(
-          `✗ ${reasonOf(output)}\n  ${current === null ? 'No server is running.' : 'The previous server keeps running.'}`,
+          `✗ ${reasonOf(output)}\n  ` +
+            (current === null ? 'No server is running.' : 'The previous server keeps running.'),
         )
         done(false)
       } else if (current === worker) {
