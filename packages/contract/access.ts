@@ -1,5 +1,6 @@
 // Authentication and authorization: every operation that needs a key rejects a missing key, an unknown key
 // and a key without its scope before it checks anything else.
+import type { CheckName } from './checks.ts'
 import type { Credential, Operation } from '@platform-api/openapi/document.ts'
 import { itemPath } from './resource-pool.ts'
 import { createDependencies, pathParameters, requestParts, sample, unknownPath } from './requests.ts'
@@ -121,7 +122,7 @@ async function refused(
   parts: RequestParts,
   key: string | null,
   status: number,
-  check: string,
+  check: CheckName,
   what: string,
 ): Promise<void> {
   const answer = await run.call(part, operation, parts, key)

@@ -6,9 +6,68 @@ import type { AnswerRules } from './profile.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
 
-/** A violation of the contract. `check` names its kind, such as `undeclared-status`. */
+/** The kinds of violations. A configuration may turn them off. */
+export const checkNames = [
+  'accepted',
+  'body',
+  'broken-json',
+  'create-value',
+  'cursor',
+  'default',
+  'deleted-list-membership',
+  'deleted-read',
+  'deleted-update',
+  'etag',
+  'filter',
+  'flow',
+  'header',
+  'idempotency',
+  'if-match',
+  'key-rejected',
+  'leak',
+  'link',
+  'list-membership',
+  'location',
+  'media-type',
+  'media-type-accepted',
+  'method',
+  'no-body',
+  'no-key',
+  'no-response',
+  'not-modified',
+  'order',
+  'page-duplicate',
+  'page-length',
+  'page-past-end',
+  'page-total',
+  'pages',
+  'pagination',
+  'partial-key',
+  'put-read',
+  'read',
+  'read-back',
+  'refused',
+  'request-id',
+  'revoked-key',
+  'scope',
+  'search',
+  'server-error',
+  'tenant-isolation',
+  'total',
+  'undeclared-status',
+  'unknown-key',
+  'update-others',
+  'update-read',
+  'update-value',
+  'wrong-error',
+  'wrong-status',
+] as const
+
+export type CheckName = (typeof checkNames)[number]
+
+/** A violation of the contract. */
 export interface Problem {
-  check: string
+  check: CheckName
   expected: string
   actual: string
 }

@@ -1,4 +1,5 @@
 // Assertions of the CRUD lifecycle.
+import type { CheckName } from './checks.ts'
 import type { Operation } from '@platform-api/openapi/document.ts'
 import type { Run } from './run-context.ts'
 import type { Answer } from './sender.ts'
@@ -8,7 +9,7 @@ export const part = 'crud'
 /** Adds a finding if the assertion does not hold. Returns whether it holds. */
 export type Expect = (
   holds: boolean,
-  check: string,
+  check: CheckName,
   expected: string,
   answer: Answer,
   actual?: string,

@@ -16,7 +16,7 @@ import type { Part } from './part.ts'
 import { isUnreachable, type Run, maySucceed } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { valuesOf } from './values.ts'
-import type { Problem } from './checks.ts'
+import type { Problem, CheckName } from './checks.ts'
 
 const part = 'invalid'
 
@@ -266,7 +266,7 @@ async function expectStatus(
   operation: Operation,
   parts: RequestParts,
   statuses: number[],
-  check: string,
+  check: CheckName,
   what: string,
 ): Promise<Answer> {
   const answer = await run.call(part, operation, parts)

@@ -1,4 +1,5 @@
 // Lists: every page size gives the same items, every order sorts, and every filter selects exactly its items.
+import type { CheckName } from './checks.ts'
 import { kindOf, listOf, schemaOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { readPages } from './pages.ts'
 import type { PagesRead } from './pages-read.ts'
@@ -346,7 +347,7 @@ async function checkLog(run: Run, operation: Operation): Promise<void> {
     })
     const { data, next_cursor: next, has_more: more } = answer.body ?? {}
     if (answer.status !== 200 || !Array.isArray(data)) return
-    const find = (check: string, expected: string, actual: string): void =>
+    const find = (check: CheckName, expected: string, actual: string): void =>
       run.findings.add(operation.id, part, { check, expected, actual }, answer)
     if (data.length > 5) find('page-length', 'at most 5 items for limit 5', String(data.length))
     if (more === true && data.length < 5)

@@ -11,12 +11,14 @@ import { reportAsJUnit } from './junit.ts'
 import { reportAsText } from './text.ts'
 import { ServerUnreachable } from './sender.ts'
 import { runContract, type Outcome } from './run-all.ts'
+import { ConfigError, configOption, loadConfig, requireKnown } from '@platform-api/openapi/config.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { operationsOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { asOpenapi31, readOpenapi } from '@platform-api/openapi/read.ts'
 import { remoteOption } from '@platform-api/openapi/resolver.ts'
 import { loadProfile, ProfileError } from '@platform-api/openapi/profile.ts'
 import { serverPath } from '@platform-api/openapi/servers.ts'
+import { checkNames, type CheckName } from './checks.ts'
 import { openapi } from './profile.ts'
 import { answerHelp, isMain, messageOf } from '@platform-api/openapi/command-help.ts'
 
@@ -28,6 +30,7 @@ const usage = `npm run contract -- --url URL --key KEY [options]
   --second-key KEY   an API key of another user, for the tenant isolation checks
   --spec FILE        the OpenAPI document, JSON or YAML; default: the server's /openapi.json
   --profile FILE     a module that exports a ContractProfile; default openapi, for any API
+  --config FILE      the configuration; default: toolkit.config.ts, .mts, .js or .json here
   --seed N           repeats the requests of an earlier run
   --runs N           generated valid requests per operation; default 10
   --operation ID     only this operation; may be repeated
@@ -56,7 +59,7 @@ function parseOptions(args: string[]) {
       key: { type: 'string' },
       'second-key': { type: 'string' },
       spec: { type: 'string' },
-      profile: { type: 'string', default: 'openapi' },
+      profile: { type: 'string' },
       seed: { type: 'string' },
       runs: { type: 'string', default: '10' },
       operation: { type: 'string', multiple: true },
@@ -69,6 +72,7 @@ function parseOptions(args: string[]) {
       html: { type: 'string' },
       help: { type: 'boolean', default: false },
       ...remoteOption,
+      ...configOption,
     },
   }).values
 }
@@ -135,8 +139,11 @@ export async function runCommand(
     print(usage)
     return 0
   }
-  const loaded = await loadProfile(options.profile, { openapi })
-  const profile = { ...loaded, mayFail: new Set([...loaded.mayFail, ...(options['may-fail'] ?? [])]) }
+  const { profile: configured, mayFail = [], checks = {} } = (await loadConfig(options.config)).contract ?? {}
+  requireKnown(Object.keys(checks), checkNames, 'a check of the contract tests')
+  const loaded = await loadProfile(options.profile ?? configured ?? 'openapi', { openapi })
+  const allowed = [...mayFail, ...(options['may-fail'] ?? [])]
+  const profile = { ...loaded, mayFail: new Set([...loaded.mayFail, ...allowed]) }
   const key = options.key ?? process.env.CONTRACT_KEY ?? null
   if (options.url === undefined || (key === null && profile.accounts !== null))
     throw new UsageError('--url and --key are required. See --help.')
@@ -149,8 +156,8 @@ export async function runCommand(
   if (key === null && operations.some(({ scopes }) => scopes !== null))
     throw new UsageError('The contract has operations that need a key. Pass one with --key.')
   const seed = options.seed === undefined ? randomInt(1, 2 ** 31 - 1) : numberOf('seed', options.seed, 0)
-  for (const id of options['may-fail'] ?? [])
-    if (!operations.some((each) => each.id === id)) throw new UsageError(`Unknown operation: ${id}.`)
+  const ids = operations.map(({ id }) => id)
+  requireKnown(allowed, ids, 'an operation of the document')
   const runs = numberOf('runs', options.runs, 1)
   const time = numberOf('time', options.time, 1) * 1000
   const selected = operationFilter(options, operations, serverPath(document.servers))
@@ -168,6 +175,7 @@ export async function runCommand(
     seed,
     runs,
     readOnly: options['read-only'],
+    checksOff: new Map(Object.entries(checks) as Array<[CheckName, string]>),
     time,
     selected,
     signal: interrupted.signal,
@@ -195,6 +203,7 @@ export function isKnown(error: unknown): boolean {
     error instanceof UsageError ||
     error instanceof ServerUnreachable ||
     error instanceof ProfileError ||
+    error instanceof ConfigError ||
     (error as { code?: string }).code?.startsWith('ERR_PARSE_ARGS') === true ||
     'syscall' in (error as object)
   )

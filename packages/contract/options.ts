@@ -1,5 +1,6 @@
 // The options of a run: the server, the keys and the operations to test.
 import type { Json, Operation } from '@platform-api/openapi/document.ts'
+import type { CheckName } from './checks.ts'
 import type { ContractProfile } from './profile.ts'
 
 export interface RunOptions {
@@ -13,6 +14,8 @@ export interface RunOptions {
   /** Generated valid requests per operation. */
   runs: number
   readOnly: boolean
+  /** The checks whose problems are no findings, each with the reason. */
+  checksOff?: ReadonlyMap<CheckName, string>
   /** The operations under test. Other operations are called only to create what these need. */
   selected(operation: Operation): boolean
   /** Milliseconds after which no new check starts. */

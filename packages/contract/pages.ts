@@ -1,4 +1,5 @@
 // Reads the pages of a list and checks page length, duplicates, totals and links.
+import type { CheckName } from './checks.ts'
 import { idIn, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import type { PageOptions, PagesRead } from './pages-read.ts'
 import { readPlainList } from './plain-lists.ts'
@@ -92,7 +93,7 @@ function checkPage(
 ): void {
   const { pagination, data } = answer.body
   const pages = Math.ceil(total / limit)
-  const find = (check: string, expected: string, actual: string): void =>
+  const find = (check: CheckName, expected: string, actual: string): void =>
     run.findings.add(operation.id, part, { check, expected, actual }, answer)
   if (pagination.page !== page || pagination.limit !== limit)
     find('pagination', `page ${page} and limit ${limit}, as requested`, JSON.stringify(pagination))

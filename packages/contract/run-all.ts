@@ -176,6 +176,7 @@ function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selecte
   const allowed = selected
     .filter((operation) => isAllowedToFail(options, operation) && !hasSucceeded(matrix, operation))
     .map(({ id }) => `${id} never succeeded, which is allowed`)
+    .concat(Array.from(options.checksOff ?? [], ([check, reason]) => `The check ${check} is off: ${reason}`))
   return waits === 0
     ? allowed
     : [

@@ -3,7 +3,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf, type Operation } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
@@ -20,7 +19,7 @@ import {
 } from './client-resources.ts'
 import { clientFolder, compileRuntime, type RuntimeInputs } from './client-runtime.ts'
 import { namesOf, originOf, prefixOf, rowOf } from './client-table.ts'
-import { camelCase, free, withOperationNames } from './names.ts'
+import { camelCase, free, withNames, type Names } from './names.ts'
 import { banner, typesOf, type ProjectReport } from './project.ts'
 
 type Json = any
@@ -136,10 +135,9 @@ export const errorClasses = [
 export async function generateClient(
   file: string,
   out: string,
-  options: { allowRemote?: boolean } = {},
+  options: { allowRemote?: boolean } & Names = {},
 ): Promise<ProjectReport> {
-  const document = withOperationNames(await readOpenapi(resolve(file), options))
-  addDiscriminatorValues(document)
+  const document = withNames(await readOpenapi(resolve(file), options), options)
   const operations = operationsOf(document)
   const note = banner(basename(file))
   const [requests, responses] = [requestView(document), responseView(document)]

@@ -9,13 +9,14 @@ import { modulesOf, type Module } from './names.ts'
 export function addStubs(
   out: string,
   operations: Operation[],
+  folder: string,
 ): { files: Map<string, string>; notes: string[] } {
   const files = new Map<string, string>()
   const notes: string[] = []
   for (const module of modulesOf(operations)) {
-    const name = `handlers/${module.file}.ts`
+    const name = `${folder}/${module.file}.ts`
     const path = join(out, name)
-    const source = existsSync(path) ? readFileSync(path, 'utf8') : emptyModule(module)
+    const source = existsSync(path) ? readFileSync(path, 'utf8') : emptyModule(module, folder)
     const found = handlersIn(source, module.name)
     if (found === null) throw new Error(noHandlers(path, module.name))
     const { present, end } = found
@@ -33,9 +34,10 @@ export function addStubs(
 
 const unquoted = (name: string): string => (/^['"]/.test(name) ? name.slice(1, -1) : name)
 
-function emptyModule({ tag, name }: Module): string {
+function emptyModule({ tag, name }: Module, folder: string): string {
+  const root = '../'.repeat(folder.split('/').length)
   return `// The handlers of the tag ${JSON.stringify(tag)}.
-import { notImplemented, type Handlers } from '../generated/handler.ts'
+import { notImplemented, type Handlers } from '${root}generated/handler.ts'
 
 export const ${name} = {
 } satisfies Handlers<${JSON.stringify(tag)}>

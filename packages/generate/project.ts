@@ -2,10 +2,10 @@
 // generated/ is written each time. The other files are written once: the author of the handlers edits them.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve } from 'node:path'
+import { basename, dirname, join, normalize, relative, resolve } from 'node:path'
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
-import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
+import type { Config } from '@platform-api/openapi/config.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
@@ -16,7 +16,7 @@ import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { dataKeys, walkObjects } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { openapiFolder } from './client-runtime.ts'
-import { withOperationNames } from './names.ts'
+import { withNames } from './names.ts'
 import { emitHandlers, emitRoutes, emitTable } from './table.ts'
 import { addStubs } from './handlers.ts'
 
@@ -45,13 +45,14 @@ export async function generateProject(
   {
     isPlugin = false,
     noFormats = false,
+    handlers: handlersFolder = 'handlers',
     ...options
-  }: { allowRemote?: boolean; isPlugin?: boolean; noFormats?: boolean } = {},
+  }: { allowRemote?: boolean; isPlugin?: boolean } & Config['generate'] = {},
 ): Promise<ProjectReport & { sources: string[] }> {
   const files = new DocumentResolver(options)
-  const document = withOperationNames(await readOpenapi(resolve(file), { files }))
+  const document = withNames(await readOpenapi(resolve(file), { files }), options)
   const sources = [...files.sources]
-  addDiscriminatorValues(document)
+  const handlers = normalize(handlersFolder).replace(/\/$/, '')
   const operations = operationsOf(document)
   const [requests, responses] = [requestView(document), responseView(document)]
   const types = await typesOf(responses)
@@ -76,13 +77,16 @@ export async function generateProject(
   for (const name of sharedModules)
     await write(`generated/openapi/${name}`, note + readFileSync(join(openapiFolder, name), 'utf8'))
   if (isPlugin) return { operations: operations.length, wrote, notes: noticesOf(document), sources }
-  await write('generated/handlers.ts', note + emitHandlers(operations))
+  await write('generated/handlers.ts', note + emitHandlers(operations, handlers))
+  // For `npm run dev`, which generates again.
+  const configured = { handlers, noFormats, operations: options.operations, types: options.types }
+  await write('generated/options.json', `${JSON.stringify(configured, null, 2)}\n`)
   for (const [name, text] of template('written-for-server')) await write(`generated/${name}`, note + text)
   for (const [name, text] of template('written-once'))
     if (!existsSync(join(out, name))) await write(name, text)
   if (!existsSync(join(out, 'package.json')))
     await write('package.json', packageFile(resolve(file), out, options))
-  const { files: modules, notes: unused } = addStubs(out, operations)
+  const { files: modules, notes: unused } = addStubs(out, operations, handlers)
   const notes = [...noticesOf(document), ...unused]
   for (const [name, text] of modules) await write(name, text)
   return { operations: operations.length, wrote, notes, sources }

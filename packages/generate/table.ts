@@ -186,9 +186,9 @@ function routerUrl(path: string): string {
 }
 
 /** The source of handlers.ts: all handlers in one object. */
-export function emitHandlers(operations: Operation[]): string {
+export function emitHandlers(operations: Operation[], folder: string): string {
   const modules = modulesOf(operations)
-  return `${modules.map(({ name, file }) => `import { ${name} } from '../handlers/${file}.ts'`).join('\n')}
+  return `${modules.map(({ name, file }) => `import { ${name} } from '../${folder}/${file}.ts'`).join('\n')}
 import type { AllHandlers } from './handler.ts'
 
 /** The handlers of all operations. A missing handler is a type error. */

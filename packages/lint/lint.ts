@@ -2,6 +2,7 @@
 // are what a reader or a generated client would miss.
 import { lintDocument, type Document, type NormalizedProblem } from '@redocly/openapi-core'
 import { relative, resolve } from 'node:path'
+import type { RuleLevel } from '@platform-api/openapi/config.ts'
 import { noticesOf, unicodePattern } from '@platform-api/openapi/faults.ts'
 import { readingConfig } from '@platform-api/openapi/node-types.ts'
 import { DocumentError, placeOf, readOpenapi, reasonOf } from '@platform-api/openapi/read.ts'
@@ -83,6 +84,19 @@ const safeRules = { struct, 'no-unresolved-refs': unresolved }
 
 /** The rule of the problem for which no tool can read the document. */
 export const unreadable = 'readable/document'
+
+export type RuleName = keyof typeof rules | 'readable/notice' | typeof unreadable
+
+export const ruleNames: string[] = [...Object.keys(rules), 'readable/notice', unreadable]
+
+/** The problems with the configured levels of their rules. */
+export function withLevels(problems: LintProblem[], levels: Record<string, RuleLevel>): LintProblem[] {
+  return problems
+    .map((problem) => ({ problem, level: [levels[problem.rule] ?? problem.severity].flat()[0] }))
+    .filter(({ level }) => level !== 'off')
+    .map(({ problem, level }) => ({ ...problem, severity: level as LintProblem['severity'] }))
+    .toSorted((a, b) => Number(a.severity !== 'error') - Number(b.severity !== 'error'))
+}
 
 /**
  * @returns the problems of the document and of the files that it refers to, errors first.
@@ -167,6 +181,8 @@ export interface LintProfile {
    * @returns the problems, errors first.
    */
   lint(file: string, options?: { allowRemote?: boolean }): Promise<LintProblem[]>
+  /** Its rules, beside those of OpenAPI. */
+  rules?: string[]
 }
 
 /** The rules of OpenAPI, for any document. */

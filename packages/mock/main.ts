@@ -5,11 +5,13 @@
 //   --key KEY       the only key that is accepted; default: any
 //   --seed N        of the generated ids and values; default 1
 //   --profile FILE  a module that exports a MockProfile; default openapi
+//   --config FILE   the configuration; default: toolkit.config.ts, .mts, .js or .json here
 //   --allow-remote  opens references to URLs
 // `Prefer: code=404` in a request selects a declared status, `Prefer: example=NAME` an example.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { answerHelp, messageOf } from '@platform-api/openapi/command-help.ts'
+import { configOption, loadConfig } from '@platform-api/openapi/config.ts'
 import { loadProfile } from '@platform-api/openapi/profile.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { remoteOption } from '@platform-api/openapi/resolver.ts'
@@ -20,12 +22,13 @@ answerHelp(import.meta)
 
 try {
   const { values, positionals } = parseArgs({
-    options: { ...serveOptions, ...remoteOption, profile: { type: 'string', default: 'openapi' } },
+    options: { ...serveOptions, ...remoteOption, ...configOption, profile: { type: 'string' } },
     allowPositionals: true,
   })
   const [file] = positionals
   if (file === undefined || positionals.length > 1) throw new Error('Pass one OpenAPI document.')
-  const profile = await loadProfile(values.profile, { openapi })
+  const { profile: configured = 'openapi' } = (await loadConfig(values.config)).mock ?? {}
+  const profile = await loadProfile(values.profile ?? configured, { openapi })
   const options = { allowRemote: values['allow-remote'] }
   await serveMock(() => readOpenapi(resolve(file), options), profile, values)
 } catch (error) {

@@ -8,10 +8,11 @@
 // Exit code: 0 without breaking changes, 1 with some, 2 if something cannot be read.
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { acceptor } from '@platform-api/changes/accepted.ts'
 import { report, unannounced } from '@platform-api/changes/report.ts'
 import { UsageError } from '@platform-api/changes/usage-error.ts'
 import { answerHelp, messageOf } from '../../infra/command-help.ts'
-import { acceptedFile, acceptor, readAccepted } from './accepted.ts'
+import { acceptedFile, acceptedIn } from './accepted.ts'
 import { lastRelease, type Release } from './release.ts'
 import { changesSince } from './since.ts'
 
@@ -27,7 +28,7 @@ function compareWithRelease(folder: string, release: Release, options: Options):
     ({ weight }) => !options.breaking || weight === 'breaking',
   )
   console.log(options.json ? JSON.stringify(changes, null, 2) : report(changes, release, options.breaking))
-  const problems = acceptor(readAccepted(folder), new Date()).problems(changes)
+  const problems = acceptor(acceptedIn(folder), new Date()).problems(changes)
   for (const problem of problems.errors) console.error(`${acceptedFile}: ${problem}`)
   if (!options.json) for (const note of problems.notes) console.log(`${acceptedFile}: ${note}`)
   if (problems.errors.length > 0) process.exitCode = 1

@@ -2,11 +2,12 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { acceptor } from '@platform-api/changes/accepted.ts'
 import { located, readIfExists, type LocatedChange } from '@platform-api/changes/located-change.ts'
 import { createSpecLocator } from './spec-locator.ts'
 import { UsageError } from '@platform-api/changes/usage-error.ts'
 import { profile } from '../profiles/changes.ts'
-import { acceptor, readAccepted } from './accepted.ts'
+import { acceptedIn } from './accepted.ts'
 
 /**
  * The changes of this project's contract since the git ref. Throws UsageError if git does not know the ref or
@@ -21,7 +22,7 @@ export function changesSince(folder: string, ref: string, today = new Date()): L
     document: JSON.parse(readFileSync(join(folder, 'generated/openapi.json'), 'utf8')),
     locate: createSpecLocator((file) => readIfExists(join(folder, file))),
   }
-  const { reasonFor } = acceptor(readAccepted(folder), today)
+  const { reasonFor } = acceptor(acceptedIn(folder), today)
   return located(before, after, profile, today).map((change) =>
     change.weight === 'breaking' ? { ...change, accepted: reasonFor(change) } : change,
   )

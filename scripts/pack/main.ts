@@ -21,6 +21,7 @@ interface Manifest {
   dependencies: Record<string, string>
   devDependencies?: Record<string, string>
   bin?: Record<string, string>
+  exports: Record<string, string>
 }
 
 /** Writes one tarball for each package. @throws Error with what the compiler reports. */
@@ -79,7 +80,11 @@ function stage(folder: string, name: string): void {
       private: undefined,
       engines: { node: '>=20.19' },
       ...(manifest.bin && { bin: { toolkit: './main.js' } }),
-      exports: { './*.ts': { types: './*.d.ts', default: './*.js' }, './package.json': './package.json' },
+      exports: {
+        ...(manifest.exports['.'] && { '.': { types: './config.d.ts', default: './config.js' } }),
+        './*.ts': { types: './*.d.ts', default: './*.js' },
+        './package.json': './package.json',
+      },
       dependencies: Object.assign(
         {},
         ...[...bundled, name].map((each) => thirdParty(manifestOf(each))),

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import published from '../../generated/openapi.json' with { type: 'json' }
 import { compareContracts } from '../../packages/changes/compare.ts'
-import { acceptor, parseAccepted, type Accepted } from '../../scripts/changes/accepted.ts'
+import { acceptor, readAccepted, requireAccepted } from '../../packages/changes/accepted.ts'
+import type { AcceptedBreak } from '../../packages/openapi/config.ts'
 import { lastRelease } from '../../scripts/changes/release.ts'
 import { createSpecLocator } from '../../scripts/changes/spec-locator.ts'
 import { profile } from '../../scripts/profiles/changes.ts'
@@ -21,7 +22,7 @@ const contract = (headers: Json): Json => ({
   paths: { '/things': { get: { responses: { 200: { description: 'A page.', headers } } } } },
 })
 
-const accepted: Accepted = {
+const accepted: AcceptedBreak = {
   subject: 'GET /things',
   rule: 'header-removed',
   message: 'the header Link',
@@ -53,7 +54,7 @@ t.test('a breaking change is accepted with a reason until its date', async (t) =
 })
 
 t.test('the list of accepted changes is checked', async (t) => {
-  t.same(parseAccepted(JSON.stringify([accepted])), [accepted])
+  t.same(requireAccepted([accepted], 'the list'), [accepted])
   const wrong: Array<[unknown, RegExp]> = [
     [{}, /must be a list/],
     [[{ ...accepted, reason: ' ' }], /entry 1 must have the text `reason`/],
@@ -61,8 +62,9 @@ t.test('the list of accepted changes is checked', async (t) => {
     [[{ ...accepted, until: '2026-02-30' }], /entry 1 must have a date/],
     [[{ ...accepted, till: '2026-02-03' }], /unknown key `till`/],
   ]
-  for (const [list, says] of wrong) t.throws(() => parseAccepted(JSON.stringify(list)), says)
-  t.throws(() => parseAccepted('['), /accepted-breaks\.json/)
+  for (const [list, says] of wrong) t.throws(() => requireAccepted(list, 'the list'), says)
+  const file = join(t.testdir({ 'list.json': '[' }), 'list.json')
+  t.throws(() => readAccepted(file, 'list.json'), /^list\.json: /)
 })
 
 /** Creates a repository with a commit for each version and returns its last release. */

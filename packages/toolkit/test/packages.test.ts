@@ -73,10 +73,14 @@ import { operationsOf, type Operation } from '@platform-api/openapi/document.ts'
 import { runContract, type Outcome } from '@platform-api/contract/run-all.ts'
 import { serveMock } from '@platform-api/mock/serve.ts'
 import { generateProject } from '@platform-api/generate/project.ts'
+import { defineConfig, type ToolkitConfig } from '@platform-api/toolkit'
 const operations: Operation[] = operationsOf(await readOpenapi('openapi.yaml'))
 export const ids: string[] = operations.map(({ id }) => id)
 export const outcome: typeof runContract extends (...all: any[]) => Promise<Outcome> ? true : false = true
 export { serveMock, generateProject }
+export const config: ToolkitConfig = defineConfig({ contract: { checks: { leak: 'A reason.' } } })
+// @ts-expect-error There is no such check.
+defineConfig({ contract: { checks: { leek: 'A reason.' } } })
 // @ts-expect-error The file is a text.
 await readOpenapi(7)
 `,
@@ -111,6 +115,16 @@ for (const [name, node, skip] of [
     t.match(await toolkit('--version'), /^\d+\.\d+\.\d+$/m)
     t.match(await toolkit('lint', library), /0 errors/)
     t.match(await toolkit('changes', library, library), /no changes/i)
+    const config = `import { defineConfig } from '@platform-api/toolkit'
+export default defineConfig({ lint: { rules: { 'operation-summary': ['off', 'The names say it.'] } } })
+`
+    for (const extension of ['js', 'ts']) {
+      writeFileSync(join(folder, `own.${extension}`), config)
+      const linted = toolkit('lint', library, '--config', `own.${extension}`)
+      const isRefused = extension === 'ts' && node === node20
+      if (isRefused) await t.rejects(linted, { code: 2, stderr: /^own\.ts needs Node\.js 22\.18 or newer/ })
+      else t.match(await linted, /operation-summary is off: The names say it\./)
+    }
     const out = join(folder, `server-${name.replaceAll(/\W/g, '')}`)
     await toolkit('generate', library, '--out', out)
     t.match(JSON.parse(await readFile(join(out, 'package.json'), 'utf8')), {

@@ -4,7 +4,7 @@
 //   node generated/dev.ts [FILE] [--allow-remote]   FILE is the document
 import { spawn } from 'node:child_process'
 import cluster, { type Worker } from 'node:cluster'
-import { readdirSync, statSync, watch, type FSWatcher } from 'node:fs'
+import { readdirSync, readFileSync, statSync, watch, type FSWatcher } from 'node:fs'
 import { createRequire } from 'node:module'
 import { setPriority } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -19,7 +19,10 @@ type Generate = (
 
 const folder = resolve(import.meta.dirname, '..')
 const [document = null] = process.argv.slice(2).filter((each) => !each.startsWith('--'))
-const options = { allowRemote: process.argv.includes('--allow-remote') }
+const options = {
+  ...JSON.parse(readFileSync(join(folder, 'generated/options.json'), 'utf8')),
+  allowRemote: process.argv.includes('--allow-remote'),
+}
 const require = createRequire(join(folder, 'package.json'))
 const say = (line: string): void => console.log(line)
 

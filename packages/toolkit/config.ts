@@ -1,0 +1,15 @@
+// What a configuration file imports: `import { defineConfig } from '@platform-api/toolkit'`.
+import type { CheckName } from '@platform-api/contract/checks.ts'
+import type { RuleName } from '@platform-api/lint/lint.ts'
+import type { Config, RuleLevel } from '@platform-api/openapi/config.ts'
+
+/** The configuration of all commands. A profile may have rules of its own. */
+export interface ToolkitConfig extends Config {
+  lint?: Config['lint'] & { rules?: Partial<Record<RuleName | (string & {}), RuleLevel>> }
+  contract?: Config['contract'] & { checks?: Partial<Record<CheckName, string>> }
+}
+
+/** Returns the configuration. Editors know its keys. */
+export function defineConfig(config: ToolkitConfig): ToolkitConfig {
+  return config
+}
