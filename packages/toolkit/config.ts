@@ -3,10 +3,12 @@ import type { CheckName } from '@platform-api/contract/checks.ts'
 import type { RuleName } from '@platform-api/lint/lint.ts'
 import type { Config, RuleLevel } from '@platform-api/openapi/config.ts'
 
-/** The configuration of all commands. A profile may have rules of its own. */
-export interface ToolkitConfig extends Config {
-  lint?: Config['lint'] & { rules?: Partial<Record<RuleName | (string & {}), RuleLevel>> }
-  contract?: Config['contract'] & { checks?: Partial<Record<CheckName, string>> }
+type Section<Name extends keyof Config> = NonNullable<Config[Name]>
+
+/** The configuration of all commands. A profile of `lint` may have rules of its own. */
+export interface ToolkitConfig extends Omit<Config, 'lint' | 'contract'> {
+  lint?: Omit<Section<'lint'>, 'rules'> & { rules?: Partial<Record<RuleName | (string & {}), RuleLevel>> }
+  contract?: Omit<Section<'contract'>, 'checks'> & { checks?: Partial<Record<CheckName, string>> }
 }
 
 /** Returns the configuration. Editors know its keys. */
