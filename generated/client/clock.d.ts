@@ -1,4 +1,4 @@
-// The runtime of the client (d96d7931dd71d553), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (3cfe2c86e4092424), compiled from packages/client/ of the toolkit. Do not edit.
 export interface Clock {
     /** Milliseconds since 1970. */
     now(): number;

@@ -1,4 +1,4 @@
-// The runtime of the client (a6656450736d51bd), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6072f298750e11b6), compiled from packages/client/ of the toolkit. Do not edit.
 // The fields of a form and how they are sent (OpenAPI 3.1, 4.8.15). Imports only media types: generated
 // clients have a copy.
 import { isJson } from './media-types.js';
@@ -20,6 +20,10 @@ export function fieldsOf(body, encoding, isFile) {
         .sort((a, b) => Number(isFile(a.value)) - Number(isFile(b.value)));
 }
 function fieldsFor(name, value, { encoding = {}, isFile }) {
+    const type = encoding.contentType?.split(',')[0].trim();
+    // Only a field of JSON has the value null.
+    if (value === null && !isJson(type ?? ''))
+        return [];
     const styled = styleOf(encoding);
     if (styled?.style === 'deepObject')
         return deepFields(name, value);
@@ -28,7 +32,6 @@ function fieldsFor(name, value, { encoding = {}, isFile }) {
     return [value].flat().map((item) => {
         if (isFile(item))
             return { name, value: item };
-        const type = encoding.contentType?.split(',')[0].trim();
         const isText = typeof item !== 'object' || item === null;
         if (type !== undefined && isJson(type))
             return { name, value: JSON.stringify(item), type };

@@ -1,6 +1,9 @@
-// The runtime of the client (81d72ab9ed956690), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8b42e5e3ce5b0d7e), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
+/** Whether the media type is JSON values, one in each line. */
+export declare function isJsonLines(type: string): boolean;
+export declare function isForm(type: string): boolean;
 /** The media type without its parameters, in lower case. */
 export declare function essenceOf(type: string): string;
 export declare function isRange(type: string): boolean;

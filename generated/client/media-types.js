@@ -1,9 +1,16 @@
-// The runtime of the client (e805b3fc4b8e5b83), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (70d1021b9493e44a), compiled from packages/client/ of the toolkit. Do not edit.
 // Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
 // have a copy.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export function isJson(type) {
     return /[/+]json$/.test(essenceOf(type));
+}
+/** Whether the media type is JSON values, one in each line. */
+export function isJsonLines(type) {
+    return /^application\/(x-)?(ndjson|jsonl|json-lines)$/.test(essenceOf(type));
+}
+export function isForm(type) {
+    return ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(essenceOf(type));
 }
 /** The media type without its parameters, in lower case. */
 export function essenceOf(type) {

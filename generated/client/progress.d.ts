@@ -1,4 +1,4 @@
-// The runtime of the client (e550f77a174d32af), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7f1943036737d045), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Transport } from './retry.js';
 export interface Progress {
     /** Sent bytes of the file; never decreases. */

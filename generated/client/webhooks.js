@@ -1,4 +1,4 @@
-// The runtime of the client (65713bd3c3e65b1d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (a7645cebee54e2dd), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**

@@ -96,11 +96,14 @@ export function problemsOf(answer: Answer, validation: Validation, rules: Answer
   ]
 }
 
+/** Whether responses of the status have no body (RFC 9110, 15.3.5, 15.3.6 and 15.4.5). */
+export const isBodiless = (status: number): boolean => [204, 205, 304].includes(status)
+
 function bodyProblems(answer: Answer, { media }: Response, validation: Validation): Problem[] {
   const { operation, status, text, body } = answer
   const sent = answer.headers.get('content-type')
   const type = sent === null ? null : essenceOf(sent)
-  if (media.length === 0)
+  if (media.length === 0 || isBodiless(status))
     return text === '' ? [] : [{ check: 'body', expected: `no body with ${status}`, actual: excerpt(answer) }]
   const found = type === null ? undefined : media.find((each) => includesType(each.type, type))
   if (found === undefined)

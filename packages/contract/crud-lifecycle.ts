@@ -96,7 +96,7 @@ async function checkCreation(run: Run, { kind }: Resource): Promise<Made | null>
   const [operation] = createOperations(run, kind)
   if (operation === undefined) return null
   const repeatable = operation.parameters.some(({ name }) => name === 'Idempotency-Key')
-  const made = await createWith(run, kind, { part, headers: {} })
+  const made = await createWith(run, kind, { part, headers: {}, isFull: true })
   if (made === null) return null
   const { answer } = made
   const known = run.pool.list(kind, true).find(({ id }) => id === made.id)

@@ -1,5 +1,5 @@
 // Deletions: a stale If-Match is rejected; afterwards no operation and no list returns the resource.
-import { schemaOf, successOf, type Json } from '@platform-api/openapi/document.ts'
+import { schemaOf, successOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { expectationFor, part } from './expectations.ts'
 import { checkListMembership } from './list-membership.ts'
 import { requestParts, sample } from './requests.ts'
@@ -38,7 +38,7 @@ export async function checkDeletion(
   // A revoked resource may stay readable if its state shows the revocation.
   const matched = after.status === 200 && showsDeletion(run, read, before, after)
   expect(
-    after.status === 404 || after.status === 410 || matched,
+    isOfMissing(read, after.status) || matched,
     'deleted-read',
     '404 or 410 for a deleted resource, or a state that shows the deletion',
     after,
@@ -54,6 +54,12 @@ export async function checkDeletion(
     )
   }
   if (!matched) await checkListMembership(run, resource, known, path, null)
+}
+
+/** Whether the status says that there is no resource. An operation may declare 400 or 422 for it, and not 404. */
+export function isOfMissing({ responses }: Operation, status: number): boolean {
+  const isDeclared = [400, 422].includes(status) && responses.has(status)
+  return status === 404 || status === 410 || (isDeclared && !responses.has(404))
 }
 
 /** The declared values, also of an enum that may grow: `anyOf: [enum, string]`. */

@@ -2,6 +2,7 @@
 import { crc32, deflateSync } from 'node:zlib'
 import type { Encoding, Json } from '@platform-api/openapi/document.ts'
 import { fieldsOf as formFields, type Field as FormField } from '@platform-api/openapi/form-fields.ts'
+import { isJson, isJsonLines } from '@platform-api/openapi/media-types.ts'
 
 /** The value of a field of the format `binary`. */
 export interface Attachment {
@@ -12,6 +13,14 @@ export interface Attachment {
 
 export function isAttachment(value: Json): value is Attachment {
   return Buffer.isBuffer(value?.bytes)
+}
+
+/** The value with the texts of its files. */
+export function withoutAttachments(value: Json): Json {
+  if (typeof value !== 'object' || value === null) return value
+  if (isAttachment(value)) return value.bytes.toString('latin1')
+  if (Array.isArray(value)) return value.map(withoutAttachments)
+  return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, withoutAttachments(item)]))
 }
 
 const boundary = 'contract-tests-form'
@@ -30,7 +39,10 @@ export function encodeBody(
   if (type === 'application/x-www-form-urlencoded')
     return { contentType: type, bytes: Buffer.from(urlEncoded(fieldsOf(body, encoding))) }
   if (isAttachment(body)) return { contentType: type, bytes: body.bytes }
-  if (type.startsWith('text/')) return { contentType: type, bytes: Buffer.from(String(body)) }
+  if (isJsonLines(type) && Array.isArray(body))
+    return { contentType: type, bytes: Buffer.from(body.map((each) => `${JSON.stringify(each)}\n`).join('')) }
+  if (!isJson(type) && typeof body !== 'object')
+    return { contentType: type, bytes: Buffer.from(String(body)) }
   return { contentType: type, bytes: Buffer.from(JSON.stringify(body)) }
 }
 

@@ -11,10 +11,11 @@ import {
   type Parameter,
 } from '@platform-api/openapi/document.ts'
 import { readParameters, writeParameter } from '@platform-api/openapi/parameters.ts'
-import { canEncode, requestParts, pathParameters, sample, unknownPath } from './requests.ts'
+import { bodyValues, canEncode, requestParts, pathParameters, sample, unknownPath } from './requests.ts'
 import type { Part } from './part.ts'
 import { isUnreachable, type Run, maySucceed } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
+import { fieldOf } from './validation.ts'
 import { valuesOf } from './values.ts'
 import type { Problem, CheckName } from './checks.ts'
 
@@ -73,7 +74,14 @@ async function sendBrokenParameters(run: Run, operation: Operation, parts: Reque
     }
     if (required && where !== 'path') {
       const { [name]: _left, ...rest } = parts[group] ?? {}
-      await expectRejection(run, operation, { ...parts, [group]: rest }, name, 'required', where)
+      await expectRejection(
+        run,
+        operation,
+        { ...parts, [group]: rest, isExact: true },
+        name,
+        'required',
+        where,
+      )
     }
   }
 }
@@ -156,7 +164,7 @@ async function sendBrokenMedia(
 ): Promise<void> {
   if (schema.format === 'binary') return
   const { strictBodies } = run.options.profile.refusals
-  const values = valuesOf(run.document, schema, run.pool)
+  const values = bodyValues(run, { type, schema })
   if (values === null) return
   const minimal =
     parts.type === type ? parts.body : sample(run, requestParts(run, operation, { minimal: true, type })).body
@@ -197,6 +205,7 @@ async function sendBrokenMedia(
         field === '' ? 'body' : field,
         keyword,
         'body',
+        problems.map(fieldOf),
       )
     }
   }
@@ -217,6 +226,7 @@ function isHiddenByForm(_type: string, keyword: string, schema: Json, top: strin
   )
 }
 
+/** @param fields that are invalid, too: a server may name any of them. */
 async function expectRejection(
   run: Run,
   operation: Operation,
@@ -224,6 +234,7 @@ async function expectRejection(
   field: string,
   keyword: string,
   where: string,
+  fields: string[] = [],
 ): Promise<void> {
   const answer = await run.call(part, operation, parts)
   const find = (problem: Problem): void => run.findings.add(operation.id, part, problem, answer)
@@ -245,15 +256,17 @@ async function expectRejection(
       actual: `${answer.status} ${answer.text.slice(0, 200)}`,
     })
   const problems: Json[] = answer.body?.error?.details?.errors ?? []
-  const same = (name: string): boolean =>
-    name.toLowerCase() === field.toLowerCase() ||
+  const isAbout = (name: string, invalid: string): boolean =>
+    name.toLowerCase() === invalid.toLowerCase() ||
     // An error about alternatives may name the whole body.
     (!nameField && name === 'body' && where === 'body') ||
-    name.startsWith(field) ||
-    field.startsWith(`${name}.`) ||
-    field.startsWith(`${name}[`) ||
-    name.endsWith(field)
-  if (problems.length > 0 && !problems.some((problem) => same(problem.field)))
+    name.startsWith(invalid) ||
+    invalid.startsWith(`${name}.`) ||
+    invalid.startsWith(`${name}[`) ||
+    name.endsWith(invalid)
+  const isRight = (name: string): boolean =>
+    [field, ...fields.filter((each) => each !== '')].some((each) => isAbout(name, each))
+  if (problems.length > 0 && !problems.some((problem) => isRight(problem.field)))
     find({
       check: 'wrong-error',
       expected: `an error about ${field}`,

@@ -5,6 +5,7 @@ import { readPages } from './pages.ts'
 import { createOperations } from './requests.ts'
 import { resourcesOf, type Resource } from './resources.ts'
 import type { Run } from './run-context.ts'
+import type { Answer } from './sender.ts'
 import { idKinds, itemPath, type KnownResource } from './resource-pool.ts'
 
 /** @param body the resource as it was read, or null if it was deleted. */
@@ -28,6 +29,8 @@ export async function checkListMembership(
     const there = body !== null
     if (read === null || (!read.whole && there && !read.ids.includes(known.id))) continue
     const times = read.ids.filter((id) => id === known.id).length
+    // A parameter that the list requires may select other resources.
+    if (there && times === 0 && isFiltered(read.last, body)) continue
     // A list of resources that other users created for the caller, such as invitations, need not have it.
     if (there && times === 0 && names.length === 0 && !(await isOwnList(run, list, known))) continue
     const expect = expectationFor(run, list)
@@ -53,6 +56,13 @@ function parentQuery(list: Operation, body: Json): Record<string, string> {
           each.in === 'query' && kindOf(each.schema) !== null && typeof body?.[each.name] === 'string',
       )
       .map(({ name }) => [name, body[name]]),
+  )
+}
+
+/** Whether the list was asked only for resources with another value than this one has. */
+function isFiltered({ operation, parts }: Answer, body: Json): boolean {
+  return operation.parameters.some(
+    ({ in: where, name, required }) => where === 'query' && required && body[name] !== parts.query[name],
   )
 }
 

@@ -69,6 +69,9 @@ export async function readPlainList(
   return { items, ids, total: items.length, whole, last }
 }
 
+/** Whether a property beside a list is the number of items on all pages, by its name. */
+export const isTotal = (name: string): boolean => /^total(_?(count|items|results))?$/i.test(name)
+
 /** A `total` beside the list is the number of items on all pages. */
 function checkTotal(
   run: Run,
@@ -77,7 +80,7 @@ function checkTotal(
   { items, whole, last }: Pick<PagesRead, 'items' | 'whole' | 'last'>,
 ): void {
   for (const [name, total] of Object.entries<Json>(whole && !Array.isArray(last.body) ? last.body : {}))
-    if (/^total(_?(count|items|results))?$/i.test(name) && total !== items.length)
+    if (isTotal(name) && total !== items.length)
       run.findings.add(
         operation.id,
         part,

@@ -1,12 +1,15 @@
 // The rules of a server besides its OpenAPI document, and the limits of a run.
+import type { Format } from 'ajv'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
-import type { Json, Operation } from '@platform-api/openapi/document.ts'
+import { hasSuccess, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import type { Answer, RequestParts } from './sender.ts'
 
 export interface ContractProfile {
   /** The document as the checks read it. */
   prepare(document: Json): Json
+  /** The formats of texts that are validated; default: those of JSON Schema and OpenAPI. */
+  formats?: Record<string, Format>
   /** Whether a key is enough for the operation. A run leaves out the others. */
   selects(operation: Operation): boolean
   /**
@@ -171,11 +174,13 @@ export const openapi: ContractProfile = {
 
 /**
  * 401 and 403 follow from the security of the operation. An operation may leave out the statuses for invalid
- * requests, or all errors.
+ * requests, or all errors. One that declares no success says nothing of it.
  */
-function isImplied({ scopes, responses, otherResponses }: Operation, status: number): boolean {
+function isImplied(operation: Operation, status: number): boolean {
+  const { scopes, responses, otherResponses } = operation
+  if (status < 400) return !hasSuccess(operation)
   if (scopes !== null && (status === 401 || status === 403)) return true
-  if (status < 400 || status >= 500 || otherResponses.has('4XX')) return false
+  if (status >= 500 || otherResponses.has('4XX')) return false
   if ([400, 415, 422].includes(status)) return true
   if (status === 404) return ![400, 404, 422].some((each) => responses.has(each))
   return [...responses.keys()].every((each) => each < 400)

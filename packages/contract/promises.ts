@@ -17,7 +17,11 @@ export async function checkPromises(run: Run, operation: Operation, first: Answe
     .map(([name, property]) => [name, schemaOf(run.document, property)] as const)
   const defaults = properties.filter(([, schema]) => schema.default !== undefined)
   const texts = properties.filter(
-    ([name, schema]) => name in body && isFreeText(schema) && typeof first.body[name] === 'string',
+    ([name, schema]) =>
+      name in body &&
+      schema.default === undefined &&
+      isFreeText(schema) &&
+      typeof first.body[name] === 'string',
   )
   const sent = {
     ...Object.fromEntries(

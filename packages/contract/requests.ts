@@ -9,12 +9,16 @@ import {
   responseFor,
   schemaOf,
   type Json,
+  type Media,
   type Operation,
   type Parameter,
 } from '@platform-api/openapi/document.ts'
 import { digestHeaders, headerValues, opaqueParameters, semanticHeaders } from './exceptions.ts'
+import { flatSchemas } from '@platform-api/openapi/intersections.ts'
+import { isForm, isJsonLines } from '@platform-api/openapi/media-types.ts'
 import { writeParameter } from '@platform-api/openapi/parameters.ts'
 import { idKey } from '@platform-api/openapi/resource-ids.ts'
+import { isAttachment, withoutAttachments } from './forms.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
 import { matchingPattern, valuesOf } from './values.ts'
@@ -85,6 +89,37 @@ export function requestParts(
     .map(({ query, cookies, headers, body }) => ({ query, cookies, headers, ...body }))
 }
 
+/** The parts with values for the required parameters that they lack; the same ones in each request. */
+export function withRequired(
+  run: Run,
+  operation: Operation,
+  parts: Partial<RequestParts>,
+): Partial<RequestParts> {
+  const has = ({ in: where, name }: Parameter): boolean => {
+    const sent =
+      { query: parts.query, header: parts.headers, cookie: parts.cookies, path: parts.path }[where] ?? {}
+    return Object.keys(sent).some(
+      (each) => each === name || (where === 'header' && each.toLowerCase() === name.toLowerCase()),
+    )
+  }
+  const missing = operation.parameters.filter((each) => each.required && each.in !== 'path' && !has(each))
+  if (missing.length === 0) return parts
+  const known =
+    requiredValues.get(run) ?? new Map<string, Pick<RequestParts, 'query' | 'headers' | 'cookies'>>()
+  requiredValues.set(run, known)
+  if (!known.has(operation.id))
+    known.set(operation.id, sample(run, requestParts(run, { ...operation, body: null }, { minimal: true })))
+  const { query, headers, cookies } = known.get(operation.id)!
+  return {
+    ...parts,
+    query: { ...query, ...parts.query },
+    headers: { ...headers, ...parts.headers },
+    cookies: { ...cookies, ...parts.cookies },
+  }
+}
+
+const requiredValues = new WeakMap<Run, Map<string, Pick<RequestParts, 'query' | 'headers' | 'cookies'>>>()
+
 function headerTexts({ parameters }: Operation, fields: Record<string, Json>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => [
@@ -135,20 +170,19 @@ function bodies(
   if (media.length === 0) return fc.constant({})
   return fc.oneof(
     ...media.map(({ type, schema, pointer }) => {
-      const value = valuesOf(run.document, schema, run.pool)
+      const value = bodyValues(run, { type, schema })
       if (value === null) return fc.constant({})
       const isValid = (each: Json): boolean => run.validation.asked(pointer, each).length === 0
-      const matched =
-        schema.format === 'binary' ||
-        containsBytes(run.document, schema) ||
-        isRarelyValid(schema, value, isValid)
-          ? value
-          : value.filter(isValid)
-      if (minimal) return matched.map((each) => ({ body: minimalBody(schema, each), type }))
+      const matched = isRarelyValid(schema, value, isValid) ? value : value.filter(isValid)
+      const smallest = (each: Json): Json => {
+        const small = minimalBody(schema, each)
+        return isValid(small) || !isValid(each) ? small : each
+      }
+      if (minimal) return matched.map((each) => ({ body: smallest(each), type }))
       // Optional properties often cause an early error; minimal bodies get further in the handler.
       const mixed = fc.oneof(
         { arbitrary: matched, weight: 3 },
-        { arbitrary: matched.map((each) => minimalBody(schema, each)), weight: 1 },
+        { arbitrary: matched.map(smallest), weight: 1 },
         ...run.options.profile.requests
           .examples(schema)
           .map((example) => ({ arbitrary: fc.constant(example), weight: 1 })),
@@ -156,6 +190,15 @@ function bodies(
       return mixed.map((body) => ({ body, type }))
     }),
   )
+}
+
+/** The values of a body. In JSON, a file is text. */
+export function bodyValues(
+  run: Run,
+  { type, schema }: Pick<Media, 'type' | 'schema'>,
+): fc.Arbitrary<Json> | null {
+  const values = valuesOf(run.document, schema, run.pool)
+  return (isJson(type) || isJsonLines(type)) && values !== null ? values.map(withoutAttachments) : values
 }
 
 const rarelyValid = new WeakMap<object, boolean>()
@@ -171,20 +214,15 @@ function isRarelyValid(
   return rarelyValid.get(schema)!
 }
 
-/** Whether values of the schema can be sent as this media type. */
+/** Whether values of the schema can be sent as this media type: as JSON, a form, text or bytes. */
 export function canEncode(type: string, { format, type: types }: Json): boolean {
-  return (
-    isJson(type) ||
-    ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(type) ||
-    format === 'binary' ||
-    (type.startsWith('text/') && [types].flat().includes('string'))
-  )
+  const isText = ['string', 'boolean', 'integer', 'number'].includes(types)
+  return isJson(type) || isForm(type) || isJsonLines(type) || format === 'binary' || isText
 }
 
 /** Only the required properties, including those that a `oneOf` or `anyOf` requires. */
 function minimalBody({ required = [], oneOf, anyOf, properties = {} }: Json, value: Json): Json {
-  if (typeof value !== 'object' || value === null || Array.isArray(value) || Buffer.isBuffer(value.bytes))
-    return value
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || isAttachment(value)) return value
   const needed = new Set([
     ...required,
     ...(oneOf ?? anyOf ?? []).flatMap((choice: Json) => choice.required ?? []),
@@ -196,12 +234,6 @@ function minimalBody({ required = [], oneOf, anyOf, properties = {} }: Json, val
         name,
         Array.isArray(item) ? item.slice(0, Math.max(1, properties[name]?.minItems ?? 1)) : item,
       ]),
-  )
-}
-
-function containsBytes(document: Json, schema: Json): boolean {
-  return Object.values<Json>(schema.properties ?? {}).some(
-    (property) => schemaOf(document, property).format === 'binary',
   )
 }
 
@@ -329,7 +361,14 @@ export async function make(run: Run, kind: string, making: string[] = []): Promi
 export async function createWith(
   run: Run,
   kind: string,
-  given: { body?: Json; path?: Record<string, string>; part?: string; headers?: Record<string, string> },
+  given: {
+    body?: Json
+    path?: Record<string, string>
+    part?: string
+    headers?: Record<string, string>
+    /** Whether the first attempt has a value for each property. */
+    isFull?: boolean
+  },
   making: string[] = [],
 ): Promise<{ answer: Answer; operation: Operation; id: string } | null> {
   const inside = [...making, kind]
@@ -346,8 +385,8 @@ export async function createWith(
         }))
       if (path === null) break
       const parts = sample(run, requestParts(run, operation, { minimal: attempt % 2 === 1 }))
-      const body =
-        parts.body !== undefined && given.body !== undefined ? { ...parts.body, ...given.body } : parts.body
+      const own = given.isFull === true && attempt === 0 ? fullBody(run, operation, parts) : parts.body
+      const body = own !== undefined && given.body !== undefined ? { ...own, ...given.body } : own
       const answer = await run.call(given.part ?? 'setup', operation, {
         ...parts,
         body,
@@ -363,6 +402,27 @@ export async function createWith(
   }
   return null
 }
+
+/** The body with a value for each property that it leaves out, as far as it stays valid. */
+function fullBody(run: Run, operation: Operation, { body, type }: Pick<RequestParts, 'body' | 'type'>): Json {
+  const media = operation.body?.media.find((each) => each.type === type)
+  if (media === undefined || typeof body !== 'object' || body === null || Array.isArray(body)) return body
+  let full = body
+  for (const [name, property] of Object.entries<Json>(media.schema.properties ?? {})) {
+    const values = isEmpty(full[name]) ? valuesOf(run.document, property, run.pool) : null
+    const value =
+      values === null
+        ? undefined
+        : fc.sample(values, { numRuns: 6, seed: run.nextSeed() }).find((each) => !isEmpty(each))
+    if (value === undefined) continue
+    const next = { ...full, [name]: isJson(type!) ? withoutAttachments(value) : value }
+    if (run.validation.asked(media.pointer, next).length === 0) full = next
+  }
+  return full
+}
+
+const isEmpty = (value: Json): boolean =>
+  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0)
 
 /** The run creates at most this many resources of a kind to reference them. */
 const maxReferenced = 30
@@ -386,12 +446,13 @@ export async function createDependencies(
 function bodyKinds(run: Run, operation: Operation): string[] {
   const kinds = new Set<string>()
   const look = (node: Json, depth: number): void => {
-    const schema = schemaOf(run.document, node)
-    const kind = kindOf(schema)
-    if (kind !== null) kinds.add(kind)
-    if (depth > 3) return
-    for (const property of Object.values<Json>(schema.properties ?? {})) look(property, depth + 1)
-    if (schema.items !== undefined) look(schema.items, depth + 1)
+    for (const schema of flatSchemas(run.document, node)) {
+      const kind = kindOf(schema)
+      if (kind !== null) kinds.add(kind)
+      if (depth > 3) continue
+      for (const property of Object.values<Json>(schema.properties ?? {})) look(property, depth + 1)
+      if (schema.items !== undefined) look(schema.items, depth + 1)
+    }
   }
   for (const { schema } of operation.body?.media ?? []) look(schema, 0)
   return [...kinds]

@@ -3,12 +3,14 @@
 import { access, strangers } from './access.ts'
 import { cleanUp } from './cleanup.ts'
 import { crud } from './crud-lifecycle.ts'
-import { responseFor, type Operation } from '@platform-api/openapi/document.ts'
+import { hasSuccess, responseFor, type Json, type Operation } from '@platform-api/openapi/document.ts'
+import { contradictionIn } from '@platform-api/openapi/intersections.ts'
 import { flows } from './flows.ts'
 import { invalid } from './invalid-requests.ts'
 import { isShared, lists } from './lists.ts'
 import type { RunOptions } from './options.ts'
 import { otherMethods } from './other-methods.ts'
+import { canEncode, withRequired } from './requests.ts'
 import { ranges } from './ranges.ts'
 import { runChecks, type Check, type Part } from './part.ts'
 import { listItemKind } from './resources.ts'
@@ -79,11 +81,11 @@ export async function runContract(options: RunOptions): Promise<Outcome> {
 async function createRuns(shared: Shared, selected: Operation[]): Promise<Run[]> {
   const { seed } = shared.options
   const [first = [], ...others] = groupBy(selected, ({ tag }) => tag).values()
-  const run = await createRun(shared, first, seed)
+  const run = await createRun(shared, first, seed, withRequired)
   if (!run.accounts.createdUser) return [{ ...run, selected }]
   const runs = [run]
   for (const [i, operations] of others.entries())
-    runs.push(await createRun(shared, operations, seed + (i + 1) * seedsOfRun))
+    runs.push(await createRun(shared, operations, seed + (i + 1) * seedsOfRun, withRequired))
   return runs
 }
 
@@ -147,29 +149,28 @@ export function hasSucceeded(matrix: Outcome['matrix'], operation: Operation): b
 }
 
 /** The operations that never succeeded, with the last refusal, except those that the profile names. */
-function unreached({ options, matrix, refusals }: Shared, selected: Operation[]): Unfinished[] {
+function unreached({ document, options, matrix, refusals }: Shared, selected: Operation[]): Unfinished[] {
   return selected
-    .filter((operation) => maySucceedAtAll(operation) && !isAllowedToFail(options, operation))
+    .filter((operation) => hasSuccess(operation) && !isAllowedToFail(options, operation))
     .filter((operation) => !hasSucceeded(matrix, operation))
-    .map(({ id }) => {
-      const refusal = refusals.get(id)
-      return {
-        part: valid.name,
-        operation: id,
-        reason: refusal === undefined ? 'the run knows no resource for it' : `it never succeeded: ${refusal}`,
-      }
-    })
+    .map((operation) => ({
+      part: valid.name,
+      operation: operation.id,
+      reason: whyNever(document, operation, refusals.get(operation.id)),
+    }))
+}
+
+function whyNever(document: Json, { body }: Operation, refusal: string | undefined): string {
+  const [contradiction] = body?.media.map(({ schema }) => contradictionIn(document, schema)) ?? []
+  if (body?.required === true && typeof contradiction === 'string')
+    return `no body is valid: ${contradiction}`
+  if (body?.required === true && !body.media.some(({ type, schema }) => canEncode(type, schema)))
+    return `no body of ${body.media.map(({ type }) => type).join(' or ')} can be written`
+  return refusal === undefined ? 'the run knows no resource for it' : `it never succeeded: ${refusal}`
 }
 
 function isAllowedToFail(options: RunOptions, operation: Operation): boolean {
   return isUnreachable(options, operation) || options.profile.mayFail.has(operation.id)
-}
-
-/** Whether the contract declares a status below 400. */
-function maySucceedAtAll({ responses, otherResponses }: Operation): boolean {
-  return [...responses.keys(), ...otherResponses.keys()].some((status) =>
-    /^([123]|DEFAULT)/.test(`${status}`),
-  )
 }
 
 function notesOf({ counts: { waits, waited }, matrix, options }: Shared, selected: Operation[]): string[] {

@@ -63,7 +63,10 @@ export function createShared(options: RunOptions): Shared {
     options,
     document,
     operations: operationsOf(document),
-    validation: createValidation(document, options.profile.answers),
+    validation: createValidation(document, {
+      closed: options.profile.answers.closed,
+      formats: options.profile.formats,
+    }),
     findings: createFindings(options.checksOff),
     matrix: new Map(),
     counts: { requests: 0, waits: 0, waited: 0 },
@@ -84,9 +87,15 @@ export function createShared(options: RunOptions): Shared {
 
 /**
  * @param seed of the values of this run
+ * @param complete adds what the operation requires to the parts of a request
  * @throws ServerUnreachable, and UsageError if the server rejects the key.
  */
-export async function createRun(shared: Shared, selected: Operation[], seed: number): Promise<Run> {
+export async function createRun(
+  shared: Shared,
+  selected: Operation[],
+  seed: number,
+  complete: (run: Run, operation: Operation, parts: Partial<RequestParts>) => Partial<RequestParts>,
+): Promise<Run> {
   const { document, operations, options, matrix, counts, findings, validation } = shared
   const pool = createResourcePool(document, operations)
   const sender = createSender(options.base, {
@@ -110,7 +119,8 @@ export async function createRun(shared: Shared, selected: Operation[], seed: num
     accounts,
     selected,
     async exchange(operation, parts, key = accounts.keyFor(operation)) {
-      const answer = await sender.send(operation, { path: {}, query: {}, headers: {}, ...parts }, key)
+      const whole = parts.isExact === true ? parts : complete(run, operation, parts)
+      const answer = await sender.send(operation, { path: {}, query: {}, headers: {}, ...whole }, key)
       return { answer, problems: problemsOf(answer, validation, options.profile.answers) }
     },
     async call(part, operation, parts, key) {

@@ -25,6 +25,8 @@ export interface RequestParts {
   raw?: Buffer
   /** Replaces the operation's method. */
   method?: string
+  /** Whether required parameters that are not here are left out. */
+  isExact?: boolean
 }
 
 export interface Answer {

@@ -2,6 +2,7 @@
 // is what was sent, and after a deletion nothing is read.
 import { isJson, responseFor, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { essenceOf, includesType, isRange } from '@platform-api/openapi/media-types.ts'
+import { isOfMissing } from './deletions.ts'
 import { matchesSent } from './equality.ts'
 import { expectationFor, part } from './expectations.ts'
 import { isAttachment } from './forms.ts'
@@ -52,9 +53,7 @@ export async function checkSubResource(run: Run, { write, read, remove }: SubRes
   if (removed.status >= 300) return
   const after = await run.call(part, read, { path })
   expectationFor(run, remove)(
-    after.status === 404 ||
-      after.status === 410 ||
-      isJson(essenceOf(after.headers.get('content-type') ?? '')),
+    isOfMissing(read, after.status) || isJson(essenceOf(after.headers.get('content-type') ?? '')),
     'deleted-read',
     '404 or 410 for what was deleted',
     after,

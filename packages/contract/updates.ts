@@ -1,7 +1,7 @@
 // Updates: each property, sent alone, has the new value in the response and in the next read, with a new
 // ETag. All other properties stay unchanged, and a stale If-Match is rejected.
 import { isDeepStrictEqual } from 'node:util'
-import { schemaOf, successOf, type Json } from '@platform-api/openapi/document.ts'
+import { ownId, schemaOf, successOf, type Json } from '@platform-api/openapi/document.ts'
 import { ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 import { expectationFor, part } from './expectations.ts'
 import { sample } from './requests.ts'
@@ -18,10 +18,14 @@ export async function checkUpdates(
 ): Promise<void> {
   if (update === null || update.body === null) return
   const schema = update.body.media[0].schema
-  const shown = successOf(read)!.media.schema.properties ?? {}
+  const whole = successOf(read)!.media.schema
+  const shown = whole.properties ?? {}
+  const own = ownId(run.document, whole)?.name
   const writable = Object.keys(schema.properties ?? {}).filter(
     (name) =>
       name in shown &&
+      // No update changes the id.
+      name !== own &&
       schema.properties[name][ownIdKey] !== true &&
       schemaOf(run.document, schema.properties[name]).readOnly !== true &&
       schemaOf(run.document, shown[name])['x-volatile'] !== true,
@@ -34,11 +38,15 @@ export async function checkUpdates(
     const body = { ...kept(run, update, before.body, writable), [name]: value }
     if (value === undefined || run.validation.asked(update.body.media[0].pointer, body).length > 0) continue
     before =
-      (await change(run, { read, update }, path, name, body, before, [
-        'id',
-        'created_at',
-        ...writable.filter((other) => other !== name),
-      ])) ?? before
+      (await change(
+        run,
+        { read, update },
+        path,
+        name,
+        body,
+        before,
+        ['id', 'created_at', ...writable].filter((other) => other !== name),
+      )) ?? before
   }
   const [name] = writable
   if (

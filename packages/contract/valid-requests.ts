@@ -100,7 +100,7 @@ function unjustifiedRefusal(
   const isAboutFile = parts.type?.startsWith('multipart/') || body?.error?.details?.field !== undefined
   if ((status === 415 && !isAboutFile) || status === 406)
     return { check: 'refused', expected: 'the declared media type to be accepted', actual: String(status) }
-  if (status !== 400) return undefined
+  if (status !== 400 || !isValidBody(run, operation, parts)) return undefined
   for (const { field, constraint, location, message } of body?.error?.details?.errors ?? []) {
     const schema = schemaAt(run, operation, parts, String(field), location)
     if (
@@ -118,6 +118,16 @@ function unjustifiedRefusal(
       }
   }
   return undefined
+}
+
+/** The generated body may break constraints that no generated value meets. */
+function isValidBody(
+  { validation }: Run,
+  { body }: Operation,
+  { body: sent, type }: Omit<RequestParts, 'path'>,
+): boolean {
+  const media = body?.media.find((each) => each.type === type)
+  return media === undefined || sent === undefined || validation.asked(media.pointer, sent).length === 0
 }
 
 function schemaAt(

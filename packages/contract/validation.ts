@@ -1,12 +1,14 @@
 // Validates values against the schemas of the contract. Where answers are closed, an undeclared property of
 // one is a leak.
-import type { ErrorObject, ValidateFunction } from 'ajv'
+import type { ErrorObject, Format, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { forText, schemaForText } from '@platform-api/openapi/text-values.ts'
 import { createAjv, rebased } from '@platform-api/openapi/validators.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import type { Json } from '@platform-api/openapi/document.ts'
+import { fieldName, keysOf, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { withoutAttachments } from './forms.ts'
 
 export interface Validation {
   /** The errors of a request value by the schema at the pointer; empty if it is valid. */
@@ -17,15 +19,24 @@ export interface Validation {
   parameter(schema: Json): (value: Json) => ErrorObject[]
 }
 
-/** @param closed whether an answer may have only the properties that it declares. */
-export function createValidation(document: Json, { closed }: { closed: boolean }): Validation {
-  const open = validatorsOf(requestView(document))
+/**
+ * @param closed whether an answer may have only the properties that it declares
+ * @param formats the formats of texts that are validated
+ */
+export function createValidation(
+  document: Json,
+  { closed, formats = fullFormats }: { closed: boolean; formats?: Record<string, Format> },
+): Validation {
+  const open = validatorsOf(requestView(document), formats)
   const answers = responseView(document)
-  const answered = validatorsOf(closed ? withoutAdditionalProperties(answers) : answers)
-  const ajv = createAjv(forText({ components: document.components }), { isText: true, formats })
+  const answered = validatorsOf(closed ? withoutAdditionalProperties(answers) : answers, formats)
+  const ajv = createAjv(forText({ components: document.components }), {
+    isText: true,
+    formats: { ...formats, binary: true },
+  })
   const parameters = new Map<Json, ValidateFunction>()
   return {
-    asked: (pointer, value) => problemsOf(open(pointer), value),
+    asked: (pointer, value) => problemsOf(open(pointer), withoutAttachments(value)),
     answered: (pointer, value) => problemsOf(answered(pointer), value),
     parameter(schema) {
       if (!parameters.has(schema)) parameters.set(schema, ajv.compile(schemaForText(rebased(schema))))
@@ -34,16 +45,20 @@ export function createValidation(document: Json, { closed }: { closed: boolean }
   }
 }
 
-function validatorsOf(document: Json): (pointer: string) => ValidateFunction {
-  const ajv = createAjv(document, { isText: false, formats })
+function validatorsOf(
+  document: Json,
+  formats: Record<string, Format>,
+): (pointer: string) => ValidateFunction {
+  const ajv = createAjv(document, { isText: false, formats: { ...formats, binary: true } })
   const compiled = new Map<string, ValidateFunction>()
   return (pointer) => {
-    if (!compiled.has(pointer)) compiled.set(pointer, ajv.compile({ $ref: `contract${pointer}` }))
+    // A media type need not have a schema.
+    const schema =
+      valueAt(document, keysOfFragment(pointer)) === undefined ? {} : { $ref: `contract${pointer}` }
+    if (!compiled.has(pointer)) compiled.set(pointer, ajv.compile(schema))
     return compiled.get(pointer)!
   }
 }
-
-const formats = { ...fullFormats, timezone: isTimezone, binary: true } as const
 
 function problemsOf(validate: ValidateFunction, value: Json): ErrorObject[] {
   return validate(value) ? [] : validate.errors!
@@ -65,14 +80,12 @@ function withoutAdditionalProperties(document: Json): Json {
   return document
 }
 
-function isTimezone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: name }).format()
-    // Node also accepts offsets such as +01:00.
-    return /^[A-Za-z]/.test(name)
-  } catch {
-    return false
-  }
+/** The field that the error is about, as error messages name it; empty for the whole value. */
+export function fieldOf({ instancePath, params }: ErrorObject): string {
+  return fieldName([
+    ...keysOf(instancePath),
+    ...[params.missingProperty ?? params.additionalProperty ?? []].flat(),
+  ])
 }
 
 /** The error as a sentence fragment. */

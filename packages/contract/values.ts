@@ -1,8 +1,9 @@
 // fast-check arbitraries for the valid values of a schema.
 // E-mail addresses and URLs end in .invalid (RFC 2606), so nothing is ever delivered.
 import fc from 'fast-check'
-import { alternativesOf } from '@platform-api/openapi/alternatives.ts'
+import { alternativesOf, isRequiredChoice } from '@platform-api/openapi/alternatives.ts'
 import { kindOf, schemaOf, type Json } from '@platform-api/openapi/document.ts'
+import { flatSchemas } from '@platform-api/openapi/intersections.ts'
 import { picture, type Attachment } from './forms.ts'
 import { ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 
@@ -16,35 +17,24 @@ export interface Ids {
 /** @returns null if the schema needs the id of a resource and none exists. */
 export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
   const schema = schemaOf(document, node)
-  if (depth > maxDepth * 2) return null
+  if (depth > maxDepth * 2 || schema === false) return null
   if (schema.const !== undefined) return fc.constant(schema.const)
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum)
-  if (schema.allOf !== undefined)
-    return valuesOf(
-      document,
-      Object.assign(
-        {},
-        schema,
-        { allOf: undefined },
-        ...schema.allOf.map((part: Json) => schemaOf(document, part)),
-      ),
-      ids,
-      depth + 1,
-    )
+  const isCombined = ['allOf', 'anyOf', 'oneOf'].some((key) => Array.isArray(schema[key]))
+  if (isCombined && !isRequiredChoice(schema)) {
+    const found = flatSchemas(document, node)
+      .map((each) => valuesOf(document, each, ids, depth))
+      .filter((each) => each !== null)
+    return found.length === 0 ? null : fc.oneof(...found)
+  }
   const kind = kindOf(schema)
-  if (kind !== null && schema[ownIdKey] !== true) return identifiers(kind, schema, ids)
   const types: string[] = [schema.type ?? 'object'].flat()
+  if (kind !== null && schema[ownIdKey] !== true && types.join() !== 'null')
+    return identifiers(kind, schema, ids)
   if (schema.type === undefined && !objectKeywords.some((key) => key in schema))
     return schema.format === undefined && schema.pattern === undefined
       ? fc.constantFrom<Json>('text', 1, true, {})
       : texts(schema)
-  const alternatives: Json[] | undefined = schema.oneOf ?? schema.anyOf
-  if (alternatives !== undefined && schema.properties === undefined) {
-    const found = alternatives
-      .map((each) => valuesOf(document, each, ids, depth + 1))
-      .filter((each) => each !== null)
-    return found.length === 0 ? null : fc.oneof(...found)
-  }
   const value = ofType(document, schema, types.find((type) => type !== 'null') ?? 'null', ids, depth)
   if (value === null) return types.includes('null') ? fc.constant(null) : null
   return types.includes('null') && types.length > 1 ? fc.option(value, { nil: null, freq: 6 }) : value
@@ -128,19 +118,23 @@ function lists(
 
 function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
   const {
-    properties = {},
     required = [],
-    oneOf,
     additionalProperties,
     propertyNames = {},
     minProperties = 0,
     maxProperties = 3,
   } = schema
+  const other = typeof additionalProperties === 'object' ? additionalProperties : { type: 'string' }
+  const properties: Json = {
+    // A schema may require a property that it does not declare.
+    ...(additionalProperties !== false && Object.fromEntries(required.map((name: string) => [name, other]))),
+    ...schema.properties,
+  }
   if (Object.keys(properties).length === 0) {
     const [pattern] = Object.entries<Json>(schema.patternProperties ?? {})
-    const other = pattern?.[1] ?? additionalProperties
-    if (typeof other !== 'object' && minProperties === 0) return fc.constant({})
-    const value = valuesOf(document, typeof other === 'object' ? other : {}, ids, depth + 1)
+    const item = pattern?.[1] ?? additionalProperties
+    if (typeof item !== 'object' && minProperties === 0) return fc.constant({})
+    const value = valuesOf(document, typeof item === 'object' ? item : {}, ids, depth + 1)
     const names = { minLength: 1, maxLength: 20, ...(pattern && { pattern: pattern[0] }), ...propertyNames }
     return value === null
       ? fc.constant({})
@@ -166,7 +160,7 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
         namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
       ]),
   )
-  const choices = oneOf?.every((choice: Json) => choice.required !== undefined)
+  const choices = isRequiredChoice(schema)
     ? alternativesOf(schema)
     : [{ required: [], excluded: new Set<string>() }]
   const records = choices.flatMap(({ required: chosen, excluded }) => {

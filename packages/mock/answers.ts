@@ -4,6 +4,7 @@ import { sample } from 'openapi-sampler'
 import { responseFor, isJson, type Media, type Operation } from '@platform-api/openapi/document.ts'
 import { concreteType, essenceOf } from '@platform-api/openapi/media-types.ts'
 import type { Validation } from '@platform-api/contract/validation.ts'
+import { isBodiless } from '@platform-api/contract/checks.ts'
 import { valuesOf } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { keysOf, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
@@ -47,9 +48,14 @@ export function preferenceOf(header: string | undefined): Preference {
   }
 }
 
-/** The first declared status below 400. A range such as 2XX, and the default, stand for 200. */
+/**
+ * The first declared status of success. A range such as 2XX, and the default, stand for 200. The mock upgrades no
+ * connection: an operation that declares only that fails.
+ */
 export function successStatus({ responses, otherResponses }: Operation): number {
-  const exact = [...responses.keys()].sort((a, b) => a - b).find((status) => status < 400)
+  const statuses = [...responses.keys()].sort((a, b) => a - b)
+  const exact = statuses.find((status) => status >= 200 && status < 400)
+  if (exact === undefined && statuses[0] < 200) return statuses.find((status) => status >= 400) ?? 426
   return exact ?? (otherResponses.has('3XX') && !otherResponses.has('2XX') ? 302 : 200)
 }
 
@@ -83,7 +89,7 @@ export function answerOf(source: Source, operation: Operation, { code, example }
       .map(({ name, schema }) => [name, headerValue(document, name, schema)]),
   )
   const media = declared?.media.find(({ type }) => isJson(type)) ?? declared?.media[0]
-  if (media === undefined) return { status, contentType: null, headers, body: null }
+  if (media === undefined || isBodiless(status)) return { status, contentType: null, headers, body: null }
   const node = valueAt(document, keysOfFragment(media.pointer.replace(/\/schema$/, '')))
   if (node?.['x-stream-events'] !== undefined)
     return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }

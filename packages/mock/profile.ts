@@ -1,7 +1,7 @@
 // The differences between the mock of any API and the mock of a server whose rules are known.
 import type { Format, ValidateFunction } from 'ajv'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
-import { fieldName, keysOf } from '@platform-api/openapi/json-pointer.ts'
+import { fieldOf } from '@platform-api/contract/validation.ts'
 import { invalidRequest, type MockError, type Problem } from './errors.ts'
 
 export interface MockProfile {
@@ -30,14 +30,17 @@ export const openapi: MockProfile = {
   },
   check(validate, value, location, problems) {
     if (validate(value)) return
-    for (const { keyword, instancePath, params, message = 'is invalid' } of validate.errors!) {
+    for (const error of validate.errors!) {
+      const { keyword, params, message = 'is invalid' } = error
       // The errors of `then` say what is wrong.
       if (keyword === 'if') continue
-      const missing: string | undefined = params.missingProperty
-      const unknown: string | undefined = params.additionalProperty
-      const keys = [...keysOf(instancePath), ...((missing ?? unknown) ? [(missing ?? unknown)!] : [])]
-      const field = fieldName(keys) || 'body'
-      const says = missing !== undefined ? 'is required' : unknown !== undefined ? 'is not declared' : message
+      const field = fieldOf(error) || 'body'
+      const says =
+        params.missingProperty !== undefined
+          ? 'is required'
+          : params.additionalProperty !== undefined
+            ? 'is not declared'
+            : message
       problems.push({ field, constraint: keyword, message: `${field} ${says}`, location })
     }
   },

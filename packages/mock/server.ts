@@ -13,7 +13,7 @@ import {
   type Operation,
 } from '@platform-api/openapi/document.ts'
 import { createValidation } from '@platform-api/contract/validation.ts'
-import { essenceOf } from '@platform-api/openapi/media-types.ts'
+import { essenceOf, isForm } from '@platform-api/openapi/media-types.ts'
 import { decoded, readParameters } from '@platform-api/openapi/parameters.ts'
 import { withMergedParts } from '@platform-api/openapi/merge-parts.ts'
 import { withResourceIds } from '@platform-api/openapi/resource-ids.ts'
@@ -81,6 +81,7 @@ export async function createMock({
   const source: Source = { document, validation: createValidation(document, { closed: false }), seed }
   const problemsOf = createRequestCheck(document, profile)
   const answers = new Map<string, MockAnswer>()
+  const repeatable = new Map<string, MockAnswer>()
   const operations = operationsOf(document)
   const resources = createStoredResources(source, operations)
   const routes = routesOf(operations)
@@ -174,7 +175,9 @@ export async function createMock({
     if (problems.length > 0) throw invalidRequest(problems)
     if (operation.body !== null && type !== '' && mediaFor(operation, type) === undefined)
       throw unsupportedMediaType(operation.body.media.map((each) => each.type))
-    const stored = { operation, url, path, query, body: given.body }
+    const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+    const file = type === '' || isJson(type) || isForm(type) ? undefined : { type, bytes }
+    const stored = { operation, url, path, query, body: given.body, file }
     if (!isPossiblePath || resources.isGone(stored)) throw notFound('resource')
     requireMatch(operation, request, () => {
       const read = operations.find((each) => each.method === 'GET' && each.path === operation.path)
@@ -182,8 +185,24 @@ export async function createMock({
       const asked = { ...stored, operation: read, query: {}, body: undefined }
       return etagOf(withEtag(resources.apply(asked, usualAnswer(read))))
     })
-    const answer = withEtag(resources.apply(stored, usualAnswer(operation)))
+    const answer = onceFor(request, operation, () =>
+      withEtag(resources.apply(stored, usualAnswer(operation))),
+    )
     return unlessMatched(operation, request.headers['if-none-match'], answer)
+  }
+
+  /** The first answer again, if the request repeats one with the same `Idempotency-Key`, where it is declared. */
+  function onceFor(
+    { url, headers, body }: FastifyRequest,
+    operation: Operation,
+    make: () => MockAnswer,
+  ): MockAnswer {
+    const key = headers['idempotency-key']
+    if (key === undefined || !operation.parameters.some(({ name }) => /^idempotency-key$/i.test(name)))
+      return make()
+    const sent = JSON.stringify([operation.method, url, key, String(body ?? '')])
+    if (!repeatable.has(sent)) repeatable.set(sent, make())
+    return repeatable.get(sent)!
   }
 
   /** @throws MockError 412 if `If-Match` names another ETag than the current one. */
@@ -240,6 +259,7 @@ export async function createMock({
     if (!Buffer.isBuffer(request.body) || request.body.length === 0) return isForm ? {} : undefined
     if (isJson(type)) return profile.parseJson(request.body)
     const media = mediaFor(operation, type)
+    if (media !== undefined && type.startsWith('text/')) return request.body.toString()
     if (media === undefined || !(isForm || type === 'multipart/form-data')) return undefined
     try {
       return await readForm(document, media, request.headers['content-type']!, request.body)
@@ -257,7 +277,7 @@ const maxBodyBytes = 2 ** 25
 const alternatives: Record<number, number[]> = {
   400: [400, 422],
   401: [401, 403],
-  404: [404, 410, 400],
+  404: [404, 410, 400, 422],
   415: [415, 400, 422],
 }
 

@@ -14,10 +14,14 @@ import {
   type Operation,
   type Parameter,
 } from '@platform-api/openapi/document.ts'
+import { isTotal } from '@platform-api/contract/plain-lists.ts'
 import { idKinds } from '@platform-api/contract/resource-pool.ts'
 import { isPaged, listItemKind } from '@platform-api/contract/resources.ts'
 import { idKey, ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 import { pagingOf } from '@platform-api/openapi/paging.ts'
+import { valuesOf } from '@platform-api/contract/values.ts'
+import { mediaFor } from '@platform-api/openapi/media-types.ts'
+import { flatSchemas } from '@platform-api/openapi/intersections.ts'
 import { isValid, type MockAnswer, type Source } from './answers.ts'
 
 type Json = any
@@ -35,6 +39,8 @@ export interface StoredRequest {
   path: Record<string, string>
   query: Record<string, unknown>
   body: unknown
+  /** A body that is neither JSON nor a form. */
+  file?: { type: string; bytes: Buffer }
 }
 
 export interface StoredResources {
@@ -59,6 +65,17 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       (each) => each.path === path && each.method === 'GET' && listOf(document, each) === null,
     ) &&
     operations.some((each) => each.path === path && ['PUT', 'PATCH'].includes(each.method))
+  /** What was put at a path as bytes; null if it was deleted. */
+  const files = new Map<string, StoredRequest['file'] | null>()
+  const isFile = ({ path }: Operation): boolean =>
+    !path.endsWith('}') &&
+    operations.some(
+      (each) =>
+        each.path === path &&
+        each.method === 'GET' &&
+        responseFor(each, 200)?.media.every(({ type }) => !isJson(type)) === true,
+    ) &&
+    operations.some((each) => each.path === path && each.method === 'PUT')
   let created = 0
 
   /** The kind of the resource that the path is of, and its id. */
@@ -87,23 +104,64 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     return null
   }
 
+  /** The schemas of the path parameters with ids of the kind: an answer often says less of its own id. */
+  const parametersOf = (kind: string): Json[] =>
+    operations
+      .flatMap((operation) => {
+        const kinds = idKinds(operation)
+        return operation.parameters.filter(({ in: where, name }) => where === 'path' && kinds[name] === kind)
+      })
+      .map(({ schema }) => schema)
+  const idSchemas = new Map<string, Json>()
+
+  function idSchemaOf(kind: string, own: Json): Json {
+    if (!idSchemas.has(kind)) {
+      const { type } = own
+      const [flat = own] = flatSchemas(document, {
+        allOf: [own, ...parametersOf(kind).map(({ type: _, ...rest }) => rest)],
+      })
+      const isNumeric = parametersOf(kind).some((each) => [each.type].flat().includes('integer'))
+      idSchemas.set(kind, { ...flat, type, isNumeric, [idKey]: undefined })
+    }
+    return idSchemas.get(kind)
+  }
+
   function newId(schema: Json): Json {
     created++
-    const { type, format, pattern, minimum = 1, maxLength = 24 } = schema
+    const { type, format, pattern, minimum = 1, minLength = 0, maxLength = 24, isNumeric } = schema
     const hash = createHash('sha256').update(`${seed} ${created}`).digest('hex')
-    if ([type].flat().includes('integer')) return Math.max(1, minimum) + created - 1
+    const number = Math.max(1, minimum) + created - 1
+    if ([type].flat().includes('integer')) return number
+    if (isNumeric) return String(number)
     if (format === 'uuid') return hash.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-8$4-$5')
-    if (pattern !== undefined)
-      return fc.sample(fc.stringMatching(new RegExp(pattern, 'u')), { numRuns: 1, seed: seed + created })[0]
+    const texts =
+      pattern === undefined && minLength <= 24
+        ? null
+        : valuesOf(
+            document,
+            { ...schema, minLength: Math.max(1, minLength) },
+            { ids: () => [], named: () => [] },
+          )
+    if (texts !== null) return fc.sample(texts, { numRuns: 1, seed: seed + created })[0]
     return hash.slice(0, Math.min(maxLength, 24))
   }
 
   /** An id that no stored resource has, if the schema has enough ids. */
   function freeId(kind: string, schema: Json): Json {
     for (let attempt = 0; ; attempt++) {
-      const id = newId(schema)
-      if (attempt === 100 || !stored.get(kind)?.has(String(id))) return id
+      const id = newId(idSchemaOf(kind, schema))
+      if (attempt === 100 || (isPathSegment(id) && !stored.get(kind)?.has(String(id)))) return id
     }
+  }
+
+  /** The values of the properties that a creation may leave out. */
+  function defaultsOf({ body }: Operation): Json {
+    const properties = Object.entries<Json>(body?.media[0]?.schema.properties ?? {})
+    return Object.fromEntries(
+      properties
+        .map(([name, property]) => [name, schemaOf(document, property).default])
+        .filter(([, value]) => value !== undefined),
+    )
   }
 
   /** The value with the sent properties that the schema has and that keep it valid. */
@@ -136,7 +194,10 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     } = schemaOf(document, media.schema.properties[own.name])
     const parents = parentsOf(request, kind)
     const sentId = isObject(request.body) ? request.body[own.name] : undefined
-    const isFree = isPathSegment(sentId) && !stored.get(kind)?.has(String(sentId))
+    const isFree =
+      isPathSegment(sentId) &&
+      !stored.get(kind)?.has(String(sentId)) &&
+      parametersOf(kind).every((each) => validation.parameter(each)(sentId).length === 0)
     let body = { ...answer.body, [own.name]: isFree ? sentId : freeId(kind, schema) }
     deleted.delete(`${kind} ${String(body[own.name])}`)
     // A reference to the resource that the path names.
@@ -146,7 +207,8 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       const next = { ...body, [name]: typeof body[name] === 'number' ? Number(parent) : parent }
       if (isValid(validation, media, next)) body = next
     }
-    if (isObject(request.body)) body = withSent(media, body, request.body, own.name)
+    if (isObject(request.body))
+      body = withSent(media, body, { ...defaultsOf(operation), ...request.body }, own.name)
     const id = String(body[own.name])
     stored.set(kind, (stored.get(kind) ?? new Map()).set(id, { parents, body }))
     const read = operations.find(
@@ -184,22 +246,23 @@ export function createStoredResources(source: Source, operations: Operation[]): 
         ),
       )
       .map(({ body }) => body)
-      .filter((body) => matchesQuery(item, body, query))
+    const isValidList = (items: Json[]): boolean =>
+      isValid(validation, media, pageOf(operation, {}, answer.body, property, items))
     const [example] = property === null ? answer.body : (answer.body?.[property] ?? [])
-    const whole = pageOf(operation, query, answer.body, property, all)
-    if (isValid(validation, media, whole)) return { ...answer, body: whole }
-    // The list shows other properties or values than the resource.
-    const names = Object.keys(item.properties ?? {})
-    const shown = all.map((body) => {
-      let result = example
-      for (const name of names.filter((each) => Object.hasOwn(body, each))) {
-        const next = { ...result, [name]: body[name] }
-        if (isValid(validation, media, pageOf(operation, {}, answer.body, property, [next]))) result = next
-      }
-      return result
-    })
-    const adapted = pageOf(operation, query, answer.body, property, shown)
-    return isValid(validation, media, adapted) ? { ...answer, body: adapted } : answer
+    // The list may show other properties or values than the resource.
+    const shown = isValidList(all)
+      ? all
+      : all.map((body) => {
+          let result = example
+          for (const name of Object.keys(item.properties ?? {}).filter((each) => Object.hasOwn(body, each))) {
+            const next = { ...result, [name]: body[name] }
+            if (isValidList([next])) result = next
+          }
+          return result
+        })
+    const found = shown.filter((each) => matchesQuery(item, each, query))
+    const body = pageOf(operation, query, answer.body, property, found)
+    return isValid(validation, media, body) ? { ...answer, body } : answer
   }
 
   /** The example of a list whose items nothing creates, with the values that the query asks for. */
@@ -209,22 +272,21 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     if (media === undefined || found === null) return answer
     const items: Json = found.property === null ? answer.body : answer.body?.[found.property]
     if (!Array.isArray(items)) return answer
-    const asked = Object.entries(query).filter(
-      ([name]) => isObject(items[0]) && name in items[0] && typeof items[0][name] !== 'object',
+    const asked = (item: Json): Array<[string, Json]> =>
+      Object.entries(query).flatMap(([name, value]): Array<[string, Json]> => {
+        const filtered = isObject(item) ? filteredBy(item, name) : null
+        if (filtered === null) return []
+        const typed = typeof item[filtered] === 'number' ? Number(value) : value
+        return [[filtered, Array.isArray(item[filtered]) ? [value] : typed]]
+      })
+    const filled = items.map((item) =>
+      isObject(item) ? { ...item, ...Object.fromEntries(asked(item)) } : item,
     )
-    const [first] = items
-    for (const candidate of [
-      items.map((item) => ({
-        ...item,
-        ...Object.fromEntries(
-          asked.map(([name, value]) => [name, typeof first[name] === 'number' ? Number(value) : value]),
-        ),
-      })),
-      items.filter((item) => matchesQuery(found.item, item, query)),
-    ]) {
-      const body = pageOf(operation, query, answer.body, found.property, candidate)
-      if (asked.length > 0 || candidate.length > 0)
-        if (isValid(validation, media, body)) return { ...answer, body }
+    for (const candidate of [filled, items]) {
+      const matching = candidate.filter((item) => matchesQuery(found.item, item, query))
+      const body = pageOf(operation, query, answer.body, found.property, matching)
+      if ((matching.length > 0 || candidate === items) && isValid(validation, media, body))
+        return { ...answer, body }
     }
     return answer
   }
@@ -254,13 +316,25 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     return { ...answer, body }
   }
 
+  /** The answer of a path at which bytes are put, read and deleted. */
+  function file({ operation, url, file: sent }: StoredRequest, answer: MockAnswer): MockAnswer {
+    if (operation.method === 'PUT' && sent !== undefined) files.set(url, sent)
+    if (operation.method === 'DELETE') files.set(url, null)
+    const known = files.get(url)
+    const media = responseFor(operation, answer.status)?.media ?? []
+    const isShown = operation.method === 'GET' && known && mediaFor(media, known.type) !== undefined
+    return isShown ? { ...answer, contentType: known.type, body: known.bytes } : answer
+  }
+
   return {
     isGone(request) {
       const found = target(request)
+      if (request.operation.method !== 'PUT' && files.get(request.url) === null) return true
       return found !== null && deleted.has(`${found.kind} ${found.id}`)
     },
     apply(request, answer) {
       const { operation } = request
+      if (isFile(operation)) return file(request, answer)
       const made = createdKind(operation)
       if (made !== null) return create(request, made, answer)
       const listed = operation.method === 'GET' ? listItemKind(document, operation) : null
@@ -288,7 +362,8 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       const id = typeof answer.body[own.name] === 'number' ? Number(found.id) : found.id
       let body = withSent(media, answer.body, known?.body ?? { [own.name]: id }, '')
       if (changes) body = withSent(media, body, request.body, own.name)
-      if (known !== undefined && changes) known.body = { ...known.body, ...body }
+      // The answer may show less than the resource has.
+      if (known !== undefined && changes) known.body = { ...known.body, ...(request.body as object), ...body }
       else if (changes && idIn(document, media.schema, body) === found.id)
         stored.set(
           found.kind,
@@ -318,14 +393,19 @@ function isPathSegment(value: unknown): boolean {
 const isPlain = (value: unknown): boolean =>
   value !== undefined && value !== null && typeof value !== 'object'
 
-/** A query parameter that is named like a property selects its value. */
+/** The property by which a query parameter selects: that of its name, or a list of the plural. */
+function filteredBy(properties: Json, name: string): string | null {
+  if (Object.hasOwn(properties, name)) return name
+  return Object.hasOwn(properties, `${name}s`) ? `${name}s` : null
+}
+
 function matchesQuery({ properties = {} }: Json, body: Json, query: Record<string, unknown>): boolean {
-  return Object.entries(query).every(
-    ([name, value]) =>
-      properties[name] === undefined ||
-      typeof body[name] === 'object' ||
-      String(body[name]) === String(value),
-  )
+  return Object.entries(query).every(([name, value]) => {
+    const filtered = filteredBy(properties, name)
+    const own = filtered === null ? undefined : body?.[filtered]
+    if (filtered === null || (filtered === name && typeof own === 'object')) return true
+    return [own].flat().map(String).includes(String(value))
+  })
 }
 
 function askedPage(
@@ -368,8 +448,6 @@ function withItems(
 ): Json {
   if (property === null) return items
   const counts: Record<string, Json> = {
-    total,
-    total_count: total,
     count: items.length,
     page,
     limit,
@@ -379,12 +457,11 @@ function withItems(
   }
   const counted = (value: Json): Json =>
     Object.fromEntries(
-      Object.entries<Json>(value).map(([name, old]) => [
-        name,
-        name in counts && (typeof old === typeof counts[name] || old === null || counts[name] === null)
-          ? counts[name]
-          : old,
-      ]),
+      Object.entries<Json>(value).map(([name, old]) => {
+        const count = isTotal(name) ? total : counts[name]
+        const isCount = count !== undefined && (typeof old === typeof count || old === null || count === null)
+        return [name, isCount ? count : old]
+      }),
     )
   const whole = { ...counted(body), [property]: items }
   return isObject(whole.pagination) ? { ...whole, pagination: counted(whole.pagination) } : whole

@@ -27,7 +27,7 @@ export function withWholeAlternatives(document: Json, excludedAs: 'omitted' | 'n
 }
 
 /** Whether the schema's `oneOf` only says which one of its properties is required. */
-function isRequiredChoice({ oneOf, properties }: Json): boolean {
+export function isRequiredChoice({ oneOf, properties }: Json): boolean {
   return (
     properties !== undefined &&
     oneOf?.every((alternative: Json) => Object.keys(alternative).join() === 'required') === true

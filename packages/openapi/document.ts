@@ -1,7 +1,7 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
 import { separators, styleOf, type Encoding } from './form-fields.ts'
-import { isJson } from './media-types.ts'
+import { isForm, isJson, isJsonLines, isRange } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
 import { resolve } from './resolve.ts'
@@ -87,7 +87,7 @@ export function operationsOf(document: Json): Operation[] {
   return operations
 }
 
-/** Whether another operation has the same path: no request has what follows a `#`. */
+/** Whether an earlier operation has the same path: no request has what follows a `#`. */
 export function isHidden({ paths }: Json, path: string, method: string): boolean {
   const [own] = path.split('#')
   if (own === path) return false
@@ -280,11 +280,18 @@ function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: strin
   return Object.entries<Json>(node.content ?? {}).map(([type, media]) => ({
     type,
     node: media,
-    schema: schemaOf(document, media.schema),
+    schema: isTextual(type) ? schemaOf(document, media.schema) : orBytes(schemaOf(document, media.schema)),
     pointer: `${pointer}/content/${segment(type)}/schema`,
     encoding: media.encoding ?? {},
   }))
 }
+
+const isTextual = (type: string): boolean =>
+  isJson(type) || isForm(type) || isJsonLines(type) || type.startsWith('text/') || isRange(type)
+
+/** A body that is no text needs no schema (OpenAPI 3.1, 4.8.14.1). */
+const orBytes = (schema: Json): Json =>
+  Object.keys(schema).length === 0 ? { type: 'string', format: 'binary' } : schema
 
 function located(document: Json, node: Json, pointer: string): { node: Json; pointer: string } {
   return node.$ref === undefined
@@ -308,6 +315,11 @@ export function responseFor({ responses, otherResponses }: Operation, status: nu
     otherResponses.get(`${Math.floor(status / 100)}XX`) ??
     otherResponses.get('DEFAULT')
   )
+}
+
+/** Whether the operation declares a success. A client of HTTP does not see an upgrade (1xx). */
+export function hasSuccess({ responses, otherResponses }: Operation): boolean {
+  return [...responses.keys(), ...otherResponses.keys()].some((status) => /^([23]|DEFAULT)/.test(`${status}`))
 }
 
 /** The success response: the lowest declared status below 300 with a JSON body, or null. */

@@ -1,9 +1,9 @@
 // Published documents have faults that say nothing about the API but stop validators. They are read as their
 // authors mean them. What cannot be read stays in the document, and is reported.
 import { isHidden, isQuerystring } from './document.ts'
+import { contradictionIn } from './intersections.ts'
 import { keysOfFragment, valueAt } from './json-pointer.ts'
 import { methods } from './methods.ts'
-import { resolve } from './resolve.ts'
 import { visitSchemas } from './schema-places.ts'
 
 type Json = any
@@ -114,8 +114,9 @@ export function noticesOf(document: Json): string[] {
       notices.add(
         `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
       )
-    if (hasNoValue(document, schema))
-      notices.add('An allOf of different types has no value: it can be neither sent nor answered.')
+    const contradiction = schema.allOf === undefined ? null : contradictionIn(document, schema)
+    if (contradiction !== null)
+      notices.add(`An allOf has no value: ${contradiction}. It can be neither sent nor answered.`)
     if (schema.discriminator?.defaultMapping !== undefined)
       notices.add('defaultMapping is not applied: an unknown value of the discriminator is refused.')
   }
@@ -129,6 +130,7 @@ export function noticesOf(document: Json): string[] {
     for (const each of Object.values<Json>(holder.examples ?? {}))
       if (each?.value === undefined) fieldsOf(each, unreadFields.example)
   })
+  const silent: string[] = []
   for (const [path, item] of Object.entries<Json>(document.paths ?? {})) {
     const unserved = Object.keys({ ...item, ...item.additionalOperations }).filter(
       (key) =>
@@ -140,21 +142,17 @@ export function noticesOf(document: Json): string[] {
       notices.add(`${method.toUpperCase()} ${path} is left out: no tool has the method.`)
     if (item.get?.requestBody !== undefined)
       notices.add(`The body of GET ${path} is left out: it has no meaning in HTTP.`)
-    for (const method of methods)
+    for (const method of methods) {
+      const statuses = Object.keys(item[method]?.responses ?? {})
+      if (statuses.length > 0 && !statuses.some((status) => /^([23]|default)/i.test(status)))
+        silent.push(`${method.toUpperCase()} ${path}`)
       if (item[method] !== undefined && isHidden(document, path, method))
         notices.add(`${method.toUpperCase()} ${path} is left out: no request has what follows the #.`)
+    }
   }
+  if (silent.length > 0)
+    notices.add(`No success is declared, and so none is checked, for ${silent.join(', ')}.`)
   return [...notices]
-}
-
-function hasNoValue(document: Json, { allOf }: Json): boolean {
-  if (!Array.isArray(allOf)) return false
-  const types = allOf
-    .map((part): Json => resolve(document, part)?.type)
-    .filter((type) => type !== undefined)
-    .map((type) => [type].flat().flatMap((each) => (each === 'number' ? ['number', 'integer'] : each)))
-  const [first, ...others] = types
-  return first !== undefined && !first.some((type) => others.every((other) => other.includes(type)))
 }
 
 function readPattern(schema: Json): void {

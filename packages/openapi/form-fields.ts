@@ -51,13 +51,15 @@ function fieldsFor<File>(
   value: Json,
   { encoding = {}, isFile }: { encoding?: Encoding; isFile: (value: Json) => value is File },
 ): Array<Field<File>> {
+  const type = encoding.contentType?.split(',')[0].trim()
+  // Only a field of JSON has the value null.
+  if (value === null && !isJson(type ?? '')) return []
   const styled = styleOf(encoding)
   if (styled?.style === 'deepObject') return deepFields(name, value)
   if (styled !== null && typeof value === 'object' && value !== null && !isFile(value))
     return styledFields(name, value, styled)
   return [value].flat().map((item) => {
     if (isFile(item)) return { name, value: item }
-    const type = encoding.contentType?.split(',')[0].trim()
     const isText = typeof item !== 'object' || item === null
     if (type !== undefined && isJson(type)) return { name, value: JSON.stringify(item), type }
     return { name, value: plain(item), type: isText ? type : 'application/json' }

@@ -6,6 +6,15 @@ export function isJson(type: string): boolean {
   return /[/+]json$/.test(essenceOf(type))
 }
 
+/** Whether the media type is JSON values, one in each line. */
+export function isJsonLines(type: string): boolean {
+  return /^application\/(x-)?(ndjson|jsonl|json-lines)$/.test(essenceOf(type))
+}
+
+export function isForm(type: string): boolean {
+  return ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(essenceOf(type))
+}
+
 /** The media type without its parameters, in lower case. */
 export function essenceOf(type: string): string {
   return type.split(';')[0].trim().toLowerCase()

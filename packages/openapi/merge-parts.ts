@@ -1,5 +1,6 @@
 // Merges the objects of an `allOf` into one, so that a resource described in parts has its properties in one
 // place.
+import { both, intersectionOf } from './intersections.ts'
 import { resolve } from './resolve.ts'
 
 type Json = any
@@ -22,14 +23,31 @@ function mergeInto(document: Json, schema: Json): void {
   const parts = schema.allOf.map((part: Json) => plainParts(document, part, 0))
   if (schema.allOf.length === 0 || parts.some((part: Json) => part === null)) return
   const { allOf: _parts, properties, required, ...rest } = schema
+  // It knows only the properties beside it.
+  const isClosed = ![undefined, true].includes(rest.additionalProperties)
+  const isOwn = (name: string): boolean => Object.hasOwn(properties ?? {}, name)
+  if (isClosed && !parts.flatMap((part: Json) => Object.keys(part.properties ?? {})).every(isOwn)) return
   const all = [...parts, { properties, required }]
   const names = new Set(all.flatMap((part) => part.required ?? []))
   for (const key of Object.keys(schema)) delete schema[key]
   Object.assign(schema, rest, {
     type: rest.type ?? 'object',
-    properties: Object.assign({}, ...all.map((part) => structuredClone(part.properties ?? {}))),
+    properties: structuredClone(propertiesOf(all)),
     ...(names.size > 0 && { required: [...names] }),
   })
+}
+
+/** Several parts may declare a property: its value meets all of them. */
+function propertiesOf(parts: Json[]): Json {
+  const found: Json = {}
+  for (const [name, property] of parts.flatMap((part) => Object.entries<Json>(part.properties ?? {})))
+    found[name] = Object.hasOwn(found, name) ? together(found[name], property) : property
+  return found
+}
+
+function together(a: Json, b: Json): Json {
+  const isPlain = (schema: Json): boolean => !['$ref', 'allOf', 'anyOf', 'oneOf'].some((key) => key in schema)
+  return (isPlain(a) && isPlain(b) ? intersectionOf(b, a) : null) ?? both(a, b)
 }
 
 /** The properties of a part, those of its own parts included; null if it is no plain object. */
@@ -43,7 +61,7 @@ function plainParts(document: Json, node: Json, depth: number): Json | null {
   if (parts.includes(null)) return null
   const all = [...parts, own]
   return {
-    properties: Object.assign({}, ...all.map((part) => part.properties ?? {})),
+    properties: propertiesOf(all),
     required: all.flatMap((part) => part.required ?? []),
   }
 }

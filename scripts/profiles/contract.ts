@@ -1,6 +1,8 @@
 // This project's profile of the contract tests.
+import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { withListedValues } from '@platform-api/contract/listed-values.ts'
 import type { ContractProfile } from '@platform-api/contract/profile.ts'
+import { formats } from '../../infra/validation/formats.ts'
 import { flows } from './contract-flows.ts'
 
 /** An id in an example refers to no existing resource. */
@@ -26,6 +28,7 @@ export const profile: ContractProfile = {
     if (policy !== undefined) policy.enum = ['duplicate', 'rename']
     return prepared
   },
+  formats: { ...fullFormats, timezone: formats.timezone },
   selects: ({ node }) => node['x-needs-session'] !== true,
   accounts: {
     user: { name: 'Contract test' },

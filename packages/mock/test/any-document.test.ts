@@ -46,14 +46,156 @@ const secrets = {
   },
 }
 
-for (const name of ['pet-store.yaml', 'library.yaml', 'secrets'])
+const json = (schema?: object) => ({ content: { 'application/json': { ...(schema && { schema }) } } })
+const answer = (more: object = {}) => ({ description: 'An answer.', ...more })
+const body = (content: object) => ({ requestBody: { required: true, content } })
+const uuid = { name: 'taskId', in: 'path', required: true, schema: { type: 'string', format: 'uuid' } }
+const version = { name: 'Api-Version', in: 'header', required: true, schema: { enum: ['1', '2'] } }
+const task = { $ref: '#/components/schemas/Task' }
+const taskBody = json({ $ref: '#/components/schemas/NewTask' })
+
+/** What published documents declare, and servers and runners seldom expect. */
+const tasks = {
+  openapi: '3.1.0',
+  info: { title: 'Tasks', version: '1' },
+  paths: {
+    '/tasks': {
+      get: {
+        operationId: 'listTasks',
+        parameters: [{ name: 'scope', in: 'query', schema: { enum: ['home', 'work'] } }],
+        responses: {
+          200: answer(
+            json({
+              type: 'object',
+              properties: { tasks: { type: 'array', items: task }, totalResults: { type: 'integer' } },
+            }),
+          ),
+        },
+      },
+      post: {
+        operationId: 'createTask',
+        parameters: [{ name: 'Idempotency-Key', in: 'header', schema: { type: 'string' } }],
+        ...body(taskBody.content),
+        // Other operations say that the id is a UUID.
+        responses: { 201: answer(json(task)), 422: answer(json()) },
+      },
+    },
+    '/tasks/{taskId}': {
+      parameters: [uuid, version],
+      get: { operationId: 'getTask', responses: { 200: answer(json(task)), 422: answer() } },
+      patch: {
+        operationId: 'updateTask',
+        ...body(json({ $ref: '#/components/schemas/NewTask' }).content),
+        responses: {
+          200: answer(json({ type: 'object', required: ['id'], properties: { id: { type: 'string' } } })),
+          422: answer(),
+        },
+      },
+      delete: { operationId: 'deleteTask', responses: { 204: answer(json()), 422: answer() } },
+    },
+    '/tasks/{taskId}/open': {
+      parameters: [uuid],
+      put: {
+        operationId: 'openTask',
+        ...body({ 'text/plain': { schema: { type: 'boolean' } } }),
+        responses: { 204: answer() },
+      },
+    },
+    '/lines': {
+      post: {
+        operationId: 'addLines',
+        ...body({ 'application/x-ndjson': { schema: { type: 'array', items: { type: 'object' } } } }),
+        responses: { 202: answer() },
+      },
+    },
+    '/bytes': {
+      put: {
+        operationId: 'putBytes',
+        ...body({ 'application/octet-stream': {} }),
+        responses: { 204: answer() },
+      },
+    },
+    '/socket': {
+      get: { operationId: 'openSocket', responses: { 101: answer(), 200: answer(), 400: answer() } },
+    },
+    '/session': { post: { operationId: 'openSession', responses: { 101: answer(), 400: answer() } } },
+    '/failure': { get: { operationId: 'fail', responses: { 418: answer() } } },
+    '/shapes#round': {
+      put: { operationId: 'putCircle', ...body(json(task).content), responses: { 200: answer() } },
+    },
+    '/shapes#square': {
+      put: {
+        operationId: 'putSquare',
+        ...body({ 'text/csv': { schema: { type: 'string' } } }),
+        responses: { 200: answer() },
+      },
+    },
+    '/forms': {
+      post: {
+        operationId: 'addForm',
+        ...body({
+          'multipart/form-data': {
+            schema: {
+              type: 'object',
+              required: ['name'],
+              properties: {
+                name: { type: 'string' },
+                size: { anyOf: [{ type: 'string', pattern: '^[SML]$' }, { type: 'null' }] },
+              },
+            },
+          },
+        }),
+        responses: { 200: answer() },
+      },
+    },
+  },
+  components: {
+    schemas: {
+      // Both parts declare the kind, and the base also allows others.
+      Task: {
+        allOf: [
+          {
+            type: 'object',
+            required: ['id', 'kind'],
+            properties: { id: { type: 'string' }, kind: { enum: ['task'] } },
+          },
+          {
+            type: 'object',
+            properties: {
+              kind: { type: 'string' },
+              title: { type: 'string' },
+              color: { type: 'string' },
+              scopes: { type: 'array', items: { enum: ['home', 'work'] } },
+              created_at: { type: 'string' },
+            },
+          },
+        ],
+      },
+      NewTask: {
+        type: 'object',
+        required: ['title', 'reason'],
+        properties: {
+          title: { type: 'string', maxLength: 50 },
+          color: { type: 'string', default: 'red' },
+          picture: { type: 'string', format: 'binary' },
+          created_at: { type: 'string' },
+          level: { oneOf: [{ allOf: [{ type: 'integer', minimum: 1 }, { maximum: 3 }] }, { type: 'null' }] },
+        },
+      },
+    },
+  },
+}
+
+const documents: Record<string, object> = { secrets, tasks }
+
+for (const name of ['pet-store.yaml', 'library.yaml', 'notes.yaml', 'secrets', 'tasks'])
   t.test(`the mock of ${name} conforms to its contract`, async (t) => {
-    const document = name === 'secrets' ? secrets : await contractOf(name)
+    const document = documents[name] ?? (await contractOf(name))
     const mock = await createMock({ document, key: 'a-key-of-the-test' })
     t.teardown(() => mock.close())
     const { findings, unfinished } = await runContract({
       profile: openapi,
-      document: openapi.prepare(document),
+      document: openapi.prepare(structuredClone(document)),
       base: await mock.listen({ host: '127.0.0.1', port: 0 }),
       key: 'a-key-of-the-test',
       secondKey: null,

@@ -230,7 +230,7 @@ const cases: Case[] = [
     without: {},
     valid: undefined,
     invalid: 'x',
-    notice: /^An allOf of different types/,
+    notice: /^An allOf has no value: it has the types/,
   },
   {
     keyword: 'recursive $ref',

@@ -3,7 +3,7 @@
 // the document's server.
 import { parseArgs } from 'node:util'
 import { openapi } from '../../../packages/contract/profile.ts'
-import { pathParameters, requestParts, sample } from '../../../packages/contract/requests.ts'
+import { pathParameters, requestParts, sample, withRequired } from '../../../packages/contract/requests.ts'
 import { createRun, createShared, type Run } from '../../../packages/contract/run-context.ts'
 import type { Operation } from '../../../packages/openapi/document.ts'
 import { readOpenapi } from '../../../packages/openapi/read.ts'
@@ -40,7 +40,7 @@ async function answersAt(base: string): Promise<OperationAnswer[]> {
     time: 600_000,
     onProgress: () => {},
   })
-  const run = await createRun(shared, shared.operations, 3)
+  const run = await createRun(shared, shared.operations, 3, withRequired)
   const answers: OperationAnswer[] = []
   for (const operation of run.operations.toSorted((a, b) => order(a) - order(b)))
     answers.push(await answerTo(run, operation))
