@@ -212,7 +212,7 @@ async function sendBrokenMedia(
 }
 
 function omit(value: Json, name: string): Json {
-  const { [name]: _left, ...rest } = value
+  const { [name]: _left, ...rest } = value ?? {}
   return rest
 }
 

@@ -249,7 +249,9 @@ async function checkFilters(run: Run, operation: Operation, all: PagesRead, read
         await checkFilter(run, operation, all, read, {
           name,
           value,
-          has: (item) => valueOf(item).includes(value),
+          // An object may have the value inside.
+          has: (item) =>
+            valueOf(item).some((own) => own === value || (typeof own === 'object' && own !== null)),
           exact,
         })
     } else if (name === run.options.profile.lists.search) {

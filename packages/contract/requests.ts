@@ -21,7 +21,7 @@ import { idKey } from '@platform-api/openapi/resource-ids.ts'
 import { isAttachment, withoutAttachments } from './forms.ts'
 import { maySucceed, type Run } from './run-context.ts'
 import type { Answer, RequestParts } from './sender.ts'
-import { matchingPattern, valuesOf } from './values.ts'
+import { matchingPattern, requiredValuesOf, valuesOf } from './values.ts'
 import { idKinds, type KnownResource } from './resource-pool.ts'
 
 /** Query, header fields and body. `minimal`: only what is required. */
@@ -43,12 +43,12 @@ export function requestParts(
     )
     const taken = own
       .filter(({ required }) => required || !minimal)
-      .map(({ name, schema }): [string, fc.Arbitrary<Json> | null] => [
+      .map(({ name, schema, required }): [string, fc.Arbitrary<Json> | null] => [
         name,
         headerValues[name.toLowerCase()] ??
           (where === 'header' && isFreeText(schema)
             ? matchingPattern('^[a-z0-9]{1,20}$')
-            : valuesOf(document, schema, pool)),
+            : (required ? requiredValuesOf : valuesOf)(document, schema, pool)),
       ])
       .filter((each): each is [string, fc.Arbitrary<Json>] => each[1] !== null)
     // The protocol version is always sent.
@@ -377,16 +377,19 @@ export async function createWith(
     for (let attempt = 0; attempt < 8; attempt++) {
       const missing = last >= 400
       await createDependencies(run, operation, missing && attempt < 5, inside)
-      const path =
-        given.path ??
-        (await pathParameters(run, operation, {
-          making: inside,
-          fresh: missing && attempt > 3 && making.length < 2,
-        }))
-      if (path === null) break
+      const own =
+        given.path !== undefined && pathNames(operation.path).every((name) => name in given.path!)
+          ? {}
+          : await pathParameters(run, operation, {
+              making: inside,
+              fresh: missing && attempt > 3 && making.length < 2,
+            })
+      if (own === null) break
+      // The path of a list may have fewer parameters than the one that adds to it.
+      const path = { ...own, ...given.path }
       const parts = sample(run, requestParts(run, operation, { minimal: attempt % 2 === 1 }))
-      const own = given.isFull === true && attempt === 0 ? fullBody(run, operation, parts) : parts.body
-      const body = own !== undefined && given.body !== undefined ? { ...own, ...given.body } : own
+      const full = given.isFull === true && attempt === 0 ? fullBody(run, operation, parts) : parts.body
+      const body = full !== undefined && given.body !== undefined ? { ...full, ...given.body } : full
       const answer = await run.call(given.part ?? 'setup', operation, {
         ...parts,
         body,

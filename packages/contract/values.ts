@@ -5,7 +5,7 @@ import { alternativesOf, isRequiredChoice } from '@platform-api/openapi/alternat
 import { kindOf, schemaOf, type Json } from '@platform-api/openapi/document.ts'
 import { flatSchemas } from '@platform-api/openapi/intersections.ts'
 import { picture, type Attachment } from './forms.ts'
-import { ownIdKey } from '@platform-api/openapi/resource-ids.ts'
+import { idKey, ownIdKey } from '@platform-api/openapi/resource-ids.ts'
 
 /** The ids that a request may reference. */
 export interface Ids {
@@ -14,8 +14,39 @@ export interface Ids {
   named(name: string): string[]
 }
 
+interface Source {
+  document: Json
+  ids: Ids
+  /** By schema and depth: schemas that refer to each other would double the values at each level. */
+  known: Map<unknown, Array<fc.Arbitrary<Json> | null>>
+}
+
 /** @returns null if the schema needs the id of a resource and none exists. */
-export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Arbitrary<Json> | null {
+export function valuesOf(document: Json, node: Json, ids: Ids): fc.Arbitrary<Json> | null {
+  return valuesIn({ document, ids, known: new Map() }, node, 0)
+}
+
+/** Other values, too, for an id that only its name makes one, if no resource is known. */
+export function requiredValuesOf(document: Json, node: Json, ids: Ids): fc.Arbitrary<Json> | null {
+  return requiredIn({ document, ids, known: new Map() }, node, 0)
+}
+
+function requiredIn(source: Source, node: Json, depth: number): fc.Arbitrary<Json> | null {
+  const { [idKey]: kind, ...plain } = schemaOf(source.document, node)
+  return valuesIn(source, node, depth) ?? (kind === undefined ? null : valuesIn(source, plain, depth))
+}
+
+function valuesIn(source: Source, node: Json, depth: number): fc.Arbitrary<Json> | null {
+  const isPlainReference = typeof node?.$ref === 'string' && Object.keys(node).length === 1
+  const name = isPlainReference ? node.$ref : node
+  const known = source.known.get(name) ?? []
+  source.known.set(name, known)
+  if (known[depth] === undefined) known[depth] = ofSchema(source, node, depth)
+  return known[depth]
+}
+
+function ofSchema(source: Source, node: Json, depth: number): fc.Arbitrary<Json> | null {
+  const { document, ids } = source
   const schema = schemaOf(document, node)
   if (depth > maxDepth * 2 || schema === false) return null
   if (schema.const !== undefined) return fc.constant(schema.const)
@@ -23,7 +54,7 @@ export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Ar
   const isCombined = ['allOf', 'anyOf', 'oneOf'].some((key) => Array.isArray(schema[key]))
   if (isCombined && !isRequiredChoice(schema)) {
     const found = flatSchemas(document, node)
-      .map((each) => valuesOf(document, each, ids, depth))
+      .map((each) => valuesIn(source, each, depth))
       .filter((each) => each !== null)
     return found.length === 0 ? null : fc.oneof(...found)
   }
@@ -35,20 +66,14 @@ export function valuesOf(document: Json, node: Json, ids: Ids, depth = 0): fc.Ar
     return schema.format === undefined && schema.pattern === undefined
       ? fc.constantFrom<Json>('text', 1, true, {})
       : texts(schema)
-  const value = ofType(document, schema, types.find((type) => type !== 'null') ?? 'null', ids, depth)
+  const value = ofType(source, schema, types.find((type) => type !== 'null') ?? 'null', depth)
   if (value === null) return types.includes('null') ? fc.constant(null) : null
   return types.includes('null') && types.length > 1 ? fc.option(value, { nil: null, freq: 6 }) : value
 }
 
 const objectKeywords = ['properties', 'additionalProperties', 'oneOf', 'anyOf', 'required', 'maxProperties']
 
-function ofType(
-  document: Json,
-  schema: Json,
-  type: string,
-  ids: Ids,
-  depth: number,
-): fc.Arbitrary<Json> | null {
+function ofType(source: Source, schema: Json, type: string, depth: number): fc.Arbitrary<Json> | null {
   switch (type) {
     case 'null':
       return fc.constant(null)
@@ -62,9 +87,9 @@ function ofType(
         return min + ((max - min) * part) / 100
       })
     case 'array':
-      return lists(document, schema, ids, depth)
+      return lists(source, schema, depth)
     case 'object':
-      return objects(document, schema, ids, depth)
+      return objects(source, schema, depth)
     default:
       return texts(schema)
   }
@@ -89,7 +114,7 @@ function integers(schema: Json): fc.Arbitrary<number> {
 }
 
 function lists(
-  document: Json,
+  source: Source,
   {
     items,
     prefixItems = [],
@@ -99,16 +124,15 @@ function lists(
     maxItems = 3,
     uniqueItems = false,
   }: Json,
-  ids: Ids,
   depth: number,
 ): fc.Arbitrary<Json> | null {
   const first: Json[] = [...prefixItems, ...Array(minContains).fill(contains)]
   if (first.length > 0) {
-    const values = first.map((each) => valuesOf(document, each, ids, depth + 1))
+    const values = first.map((each) => valuesIn(source, each, depth + 1))
     if (values.includes(null)) return minItems === 0 && minContains === 0 ? fc.constant([]) : null
     return fc.tuple(...(values as Array<fc.Arbitrary<Json>>))
   }
-  const item = valuesOf(document, items ?? {}, ids, depth + 1)
+  const item = (minItems > 0 ? requiredIn : valuesIn)(source, items ?? {}, depth + 1)
   if (item === null) return minItems === 0 ? fc.constant([]) : null
   const lengths = { minLength: minItems, maxLength: Math.max(minItems, Math.min(maxItems, 3)) }
   return uniqueItems
@@ -116,7 +140,8 @@ function lists(
     : fc.array(item, lengths)
 }
 
-function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbitrary<Json> | null {
+function objects(source: Source, schema: Json, depth: number): fc.Arbitrary<Json> | null {
+  const { document, ids } = source
   const {
     required = [],
     additionalProperties,
@@ -134,7 +159,7 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
     const [pattern] = Object.entries<Json>(schema.patternProperties ?? {})
     const item = pattern?.[1] ?? additionalProperties
     if (typeof item !== 'object' && minProperties === 0) return fc.constant({})
-    const value = valuesOf(document, typeof item === 'object' ? item : {}, ids, depth + 1)
+    const value = valuesIn(source, typeof item === 'object' ? item : {}, depth + 1)
     const names = { minLength: 1, maxLength: 20, ...(pattern && { pattern: pattern[0] }), ...propertyNames }
     return value === null
       ? fc.constant({})
@@ -157,7 +182,8 @@ function objects(document: Json, schema: Json, ids: Ids, depth: number): fc.Arbi
       .filter(([name]) => selectable(name))
       .map(([name, property]) => [
         name,
-        namedOf(name, schemaOf(document, property), ids) ?? valuesOf(document, property, ids, depth + 1),
+        namedOf(name, schemaOf(document, property), ids) ??
+          (needed.includes(name) ? requiredIn : valuesIn)(source, property, depth + 1),
       ]),
   )
   const choices = isRequiredChoice(schema)
@@ -207,10 +233,12 @@ const unusualTexts = [
 
 /** The ids of existing resources; null if there is none. */
 function identifiers(kind: string, { type }: Json, ids: Ids): fc.Arbitrary<Json> | null {
-  if (ids.ids(kind).length === 0) return [type].flat().includes('null') ? fc.constant(null) : null
   const isNumber = ![type].flat().includes('string') && [type].flat().includes('integer')
+  // Another operation may name the same resources by texts.
+  const usable = (): string[] => ids.ids(kind).filter((id) => !isNumber || Number.isInteger(Number(id)))
+  if (usable().length === 0) return [type].flat().includes('null') ? fc.constant(null) : null
   return fc.nat({ max: 5 }).map((n) => {
-    const known = ids.ids(kind)
+    const known = usable()
     const id = known[n % known.length]
     if (id === undefined) return isNumber ? 2 ** 31 - 2 : `${kind}none`
     return isNumber ? Number(id) : id
@@ -266,7 +294,28 @@ function cached(name: string, make: () => fc.Arbitrary<string>): fc.Arbitrary<st
 
 /** Text that matches the pattern. */
 export function matchingPattern(pattern: string): fc.Arbitrary<string> {
-  return cached(pattern, () => fc.stringMatching(new RegExp(pattern, 'u')))
+  return cached(pattern, () => {
+    const expression = new RegExp(pattern, 'u')
+    const plain = withoutAssertions(pattern)
+    if (plain === pattern) return fc.stringMatching(expression)
+    const all = fc.stringMatching(new RegExp(plain, 'u'))
+    return filtered(all, (text) => expression.test(text)) ?? all
+  })
+}
+
+/** The pattern without `\b`, `\B`, and what looks ahead or behind: fast-check makes no text for these. */
+function withoutAssertions(pattern: string): string {
+  const tokens = pattern.match(/\\.|\[(?:\\.|[^\]\\])*\]|\(\?<?[=!]|[^]/gu) ?? []
+  const kept: string[] = []
+  let open = 0
+  for (const token of tokens) {
+    const isGroup = token === '(' || /^\(\?<?[=!]$/.test(token)
+    const isLook = token !== '(' && isGroup
+    if (isLook || (open > 0 && isGroup)) open++
+    else if (open > 0) open -= Number(token === ')')
+    else if (!/^\\b$/i.test(token)) kept.push(token)
+  }
+  return kept.join('')
 }
 
 function graphemes(minLength: number, maxLength: number): fc.Arbitrary<string> {
@@ -290,6 +339,15 @@ const formats: Record<string, fc.Arbitrary<Json>> = {
   date: fc
     .integer({ min: 1, max: 300 })
     .map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)),
+  url: fc.stringMatching(/^[a-z0-9]{8}$/).map((name) => `https://contract-tests.invalid/${name}`),
+  'uri-reference': fc.constant('/page'),
+  'uri-template': fc.constant('/pages/{page}'),
+  'json-pointer': fc.constant('/name'),
+  'json-pointer-uri-fragment': fc.constant('#/name'),
+  'relative-json-pointer': fc.constant('0/name'),
+  regex: fc.constant('^[a-z]+$'),
+  'iso-time': fc.constant('12:30:00Z'),
+  'iso-date-time': fc.constant('2030-01-31T12:30:00Z'),
   uuid: fc.uuid({ version: 4 }),
   byte: fc.base64String({ maxLength: 40 }),
   time: fc.constant('12:30:00Z'),

@@ -83,7 +83,10 @@ export function answerOf(source: Source, operation: Operation, { code, example }
     )
   const headers = Object.fromEntries(
     (declared?.headers ?? [])
-      .filter(({ name }) => !omittedHeaders.has(name.toLowerCase()))
+      .filter(
+        ({ name, schema }) =>
+          !omittedHeaders.has(name.toLowerCase()) || isOtherRequestId(source, name, schema),
+      )
       // Most conflicts last: a client that waits and repeats its request would never end.
       .filter(({ name, required }) => required || status !== 409 || name.toLowerCase() !== 'retry-after')
       .map(({ name, schema }) => [name, headerValue(document, name, schema)]),
@@ -193,6 +196,12 @@ function headerValue(document: Json, name: string, schema: Json): string {
   const value = valueOf(document, schema)
   const text = value === null || value === undefined || value === '' ? 'mock' : textOf(value)
   return text.replace(/[^\t\x20-\x7e]/g, '?')
+}
+
+/** Whether the document has ids of requests that are not those of the mock. */
+function isOtherRequestId({ validation }: Source, name: string, schema: Json): boolean {
+  const own = `req_${'0'.repeat(32)}`
+  return name.toLowerCase() === 'x-request-id' && validation.parameter(schema)(own).length > 0
 }
 
 /** Each event once, in the declared order. */

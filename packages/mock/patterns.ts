@@ -1,6 +1,7 @@
 // Prepares a document for openapi-sampler: an example for every pattern without one, the same in each run,
 // and null as the last alternative, because the first one is sampled.
 import fc from 'fast-check'
+import { matchingPattern } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { propertiesOf } from '@platform-api/openapi/views.ts'
@@ -12,7 +13,7 @@ export function withExamples(document: Json): Json {
   const copy = structuredClone(document)
   const parts = new Set<Json>()
   visitSchemas(copy, (schema) => {
-    for (const part of partsOf(schema)) parts.add(resolve(copy, part))
+    for (const part of partsOf(schema, parts.has(schema))) parts.add(resolve(copy, part))
   })
   visitSchemas(copy, (schema) => {
     // A part may require what another part declares.
@@ -32,8 +33,8 @@ export function withExamples(document: Json): Json {
 }
 
 /** The schemas for the same value as the schema. */
-function partsOf(schema: Json): Json[] {
-  const alternatives = schema.properties === undefined ? [] : [schema.anyOf, schema.oneOf]
+function partsOf(schema: Json, isPart: boolean): Json[] {
+  const alternatives = schema.properties === undefined && !isPart ? [] : [schema.anyOf, schema.oneOf]
   const single = [schema.not, schema.if, schema.then, schema.else]
   return [schema.allOf, ...alternatives, single, Object.values(schema.dependentSchemas ?? {})]
     .flatMap((list) => list ?? [])
@@ -51,9 +52,7 @@ function declareRequired(document: Json, schema: Json): void {
 }
 
 function matching({ pattern, minLength = 0, maxLength = Infinity }: Json): string {
-  const texts = fc
-    .sample(fc.stringMatching(new RegExp(pattern, 'u')), { numRuns: 50, seed: 1 })
-    .map((text) => text.trim())
+  const texts = fc.sample(matchingPattern(pattern), { numRuns: 50, seed: 1 }).map((text) => text.trim())
   return (
     texts.find(
       (text) =>

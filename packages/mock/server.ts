@@ -92,7 +92,7 @@ export async function createMock({
   })
   app.addHook('onSend', async (request, reply) => {
     reply.headers({
-      'x-request-id': request.id,
+      ...(!reply.hasHeader('x-request-id') && { 'x-request-id': request.id }),
       'x-content-type-options': 'nosniff',
       'cache-control': 'no-store',
     })

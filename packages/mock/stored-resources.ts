@@ -61,9 +61,7 @@ export function createStoredResources(source: Source, operations: Operation[]): 
   const singles = new Map<string, unknown>()
   const isSingle = ({ path, method }: Operation): boolean =>
     ['GET', 'PUT', 'PATCH'].includes(method) &&
-    operations.some(
-      (each) => each.path === path && each.method === 'GET' && listOf(document, each) === null,
-    ) &&
+    operations.some((each) => each.path === path && each.method === 'GET') &&
     operations.some((each) => each.path === path && ['PUT', 'PATCH'].includes(each.method))
   /** What was put at a path as bytes; null if it was deleted. */
   const files = new Map<string, StoredRequest['file'] | null>()
@@ -270,8 +268,10 @@ export function createStoredResources(source: Source, operations: Operation[]): 
     const media = jsonMedia(operation, answer.status)
     const found = listOf(document, operation)
     if (media === undefined || found === null) return answer
-    const items: Json = found.property === null ? answer.body : answer.body?.[found.property]
-    if (!Array.isArray(items)) return answer
+    const listed: Json = found.property === null ? answer.body : answer.body?.[found.property]
+    if (!Array.isArray(listed)) return answer
+    const ids = listed.map((item) => idIn(document, found.item, item))
+    const items = listed.filter((_, i) => ids[i] === null || ids.indexOf(ids[i]) === i)
     const asked = (item: Json): Array<[string, Json]> =>
       Object.entries(query).flatMap(([name, value]): Array<[string, Json]> => {
         const filtered = isObject(item) ? filteredBy(item, name) : null
@@ -341,12 +341,10 @@ export function createStoredResources(source: Source, operations: Operation[]): 
       const found = target(request)
       if (listed !== null && found?.kind !== listed && creatable.has(listed))
         return list(request, listed, answer)
-      if (found === null)
-        return isSingle(operation)
-          ? single(request, answer)
-          : operation.method === 'GET'
-            ? exampleList(request, answer)
-            : answer
+      if (found === null) {
+        const whole = isSingle(operation) ? single(request, answer) : answer
+        return operation.method === 'GET' ? exampleList(request, whole) : whole
+      }
       if (operation.method === 'DELETE') {
         stored.get(found.kind)?.delete(found.id)
         deleted.add(`${found.kind} ${found.id}`)

@@ -1,7 +1,7 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
 import { separators, styleOf, type Encoding } from './form-fields.ts'
-import { isForm, isJson, isJsonLines, isRange } from './media-types.ts'
+import { isForm, isJson, isJsonLines, isMediaType, isRange } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
 import { resolve } from './resolve.ts'
@@ -277,7 +277,8 @@ export function schemaOf(document: Json, schema: Json, hops = 0): Json {
 }
 
 function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {
-  return Object.entries<Json>(node.content ?? {}).map(([type, media]) => ({
+  const declared = Object.entries<Json>(node.content ?? {}).filter(([type]) => isMediaType(type))
+  return declared.map(([type, media]) => ({
     type,
     node: media,
     schema: isTextual(type) ? schemaOf(document, media.schema) : orBytes(schemaOf(document, media.schema)),

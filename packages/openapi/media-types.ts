@@ -20,6 +20,11 @@ export function essenceOf(type: string): string {
   return type.split(';')[0].trim().toLowerCase()
 }
 
+/** Whether it is a type or a range, as opposed to a key in the wrong place, such as `examples`. */
+export function isMediaType(type: string): boolean {
+  return type.includes('/')
+}
+
 export function isRange(type: string): boolean {
   return essenceOf(type).includes('*')
 }

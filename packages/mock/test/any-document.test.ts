@@ -186,9 +186,147 @@ const tasks = {
   },
 }
 
-const documents: Record<string, object> = { secrets, tasks }
+const text = { type: 'string' }
+const named = (properties: object, required = Object.keys(properties)) => ({
+  type: 'object',
+  required,
+  properties,
+})
+const asked = (operationId: string, schema: object) => ({
+  operationId,
+  requestBody: { required: true, ...json(schema) },
+  responses: { 200: answer(json(named({ done: { type: 'boolean' } }))), 400: answer(), 422: answer() },
+})
+const listed = (operationId: string, item: object, more: object = {}) => ({
+  operationId,
+  ...more,
+  responses: { 200: answer(json(named({ rows: { type: 'array', items: item } }))), 400: answer() },
+})
+const parameter = (where: string, name: string, schema: object = text) => ({
+  name,
+  in: where,
+  required: true,
+  schema,
+})
+const operators = 'add subtract multiply divide power root least most first last'.split(' ')
+const expression = { $ref: '#/components/schemas/Expression' }
+const lists = { type: 'array', items: text }
+const kit = { $ref: '#/components/schemas/Kit' }
+const failure = answer(json(named({ message: text })))
 
-for (const name of ['pet-store.yaml', 'library.yaml', 'notes.yaml', 'secrets', 'tasks'])
+/** What a run must read and send rightly to find nothing. */
+const kits = {
+  openapi: '3.1.0',
+  info: { title: 'Kits', version: '1' },
+  paths: {
+    // The list has fewer parameters than what adds to it.
+    '/sites/{site}/kits': {
+      parameters: [parameter('path', 'site')],
+      get: listed('listKits', kit),
+    },
+    '/sites/{site}/services/{service}/kits': {
+      parameters: [parameter('path', 'site'), parameter('path', 'service')],
+      post: {
+        ...asked('addKit', named({ name: text })),
+        responses: { 201: answer(json(kit)), default: failure },
+      },
+    },
+    '/sites/{site}/services/{service}/kits/{kitId}': {
+      parameters: ['site', 'service', 'kitId'].map((name) => parameter('path', name)),
+      get: { operationId: 'getKit', responses: { 200: answer(json(kit)), 404: answer() } },
+    },
+    // Nothing says the id of a lamp, and that of a shop is no number.
+    '/lamps/{lampId}': {
+      parameters: [parameter('path', 'lampId')],
+      get: { operationId: 'getLamp', responses: { 200: answer(json(named({ watts: text }))) } },
+    },
+    '/shops': { get: listed('listShops', named({ id: text, name: text })) },
+    '/shops/{shopId}': {
+      parameters: [parameter('path', 'shopId')],
+      get: { operationId: 'getShop', responses: { 200: answer(json(named({ id: text }))) } },
+    },
+    '/lights': {
+      parameters: [parameter('query', 'lampId')],
+      post: asked('light', named({ lamp_id: text, shop_id: { type: 'integer' } })),
+    },
+    // Each alternative has alternatives.
+    '/values': { post: asked('evaluate', expression) },
+    '/formats': {
+      post: asked(
+        'check',
+        named({
+          page: { type: 'string', format: 'url' },
+          slug: { type: 'string', pattern: '^(?![0-9]+$)[a-z0-9_-]{3,9}$' },
+          code: { type: 'string', pattern: '^[0-9a-f]{8}\\b-[0-9a-f]{4}$' },
+        }),
+      ),
+    },
+    // A key in the wrong place is no media type.
+    '/misplaced': {
+      post: {
+        ...asked('misplace', named({ name: text })),
+        requestBody: { required: true, content: { ...json(named({ name: text })).content, examples: {} } },
+      },
+    },
+    '/traces': {
+      get: {
+        operationId: 'trace',
+        responses: {
+          200: answer({ headers: { 'X-Request-Id': { schema: { type: 'string', format: 'uuid' } } } }),
+        },
+      },
+    },
+    // The example repeats an id, and the region is an object.
+    '/volumes': {
+      get: {
+        ...listed('listVolumes', named({ id: text, region: named({ slug: text }) })),
+        parameters: [{ name: 'region', in: 'query', schema: { enum: ['east', 'west'] } }],
+        responses: {
+          200: answer({
+            content: {
+              'application/json': {
+                schema: named({
+                  rows: { type: 'array', items: named({ id: text, region: named({ slug: text }) }) },
+                }),
+                example: { rows: Array(2).fill({ id: 'a', region: { slug: 'east' } }) },
+              },
+            },
+          }),
+          400: answer(),
+        },
+      },
+    },
+    '/<upload>': { put: asked('upload', named({ name: text })) },
+    '/sites/{site}/rules': {
+      parameters: [parameter('path', 'site')],
+      get: listed('listRules', named({ value: text })),
+      put: {
+        ...asked('putRules', named({ rows: { type: 'array', items: named({ value: text }) } })),
+        responses: { 204: answer(), 400: answer() },
+      },
+    },
+    '/walls': {
+      post: asked('addWall', {
+        allOf: [
+          named({ rows: lists, columns: lists }, []),
+          { anyOf: [{ required: ['rows'] }, { required: ['columns'] }] },
+        ],
+      }),
+    },
+  },
+  components: {
+    schemas: {
+      Kit: named({ id: text, name: text }),
+      Expression: {
+        anyOf: [text, ...operators.map((name) => named({ [name]: expression }))],
+      },
+    },
+  },
+}
+
+const documents: Record<string, object> = { secrets, tasks, kits }
+
+for (const name of ['pet-store.yaml', 'library.yaml', 'notes.yaml', 'secrets', 'tasks', 'kits'])
   t.test(`the mock of ${name} conforms to its contract`, async (t) => {
     const document = documents[name] ?? (await contractOf(name))
     const mock = await createMock({ document, key: 'a-key-of-the-test' })
