@@ -25,7 +25,6 @@ import { countRequest, type RateLimits } from './http/rate-limit.ts'
 import { answeredRequestId, repeatedField } from './http/request-headers.ts'
 import { logRequest } from './http/request-log.ts'
 import { traceRequests } from './http/request-spans.ts'
-import { createRequestTurns } from './http/request-turns.ts'
 import { registerRoutes } from './http/routes.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
@@ -94,11 +93,9 @@ export async function buildApp({
   checkHosts(app, config)
   const publicUrl = () => config.publicUrl ?? addressOf(app)
   const filesUrl = () => config.filesUrl ?? publicUrl()
-  const turns = createRequestTurns({ perUser: config.requestsPerUser, connections: config.databasePoolSize })
   await registerRoutes(app, handlers, {
     services,
     limits,
-    turns,
     publicUrl,
     filesUrl,
     streams,

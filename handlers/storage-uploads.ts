@@ -53,14 +53,13 @@ export const storageUploads = {
     }
   },
 
-  async getUpload(request, { db, turns }) {
+  async getUpload(request, { db }) {
     const isTusClient = request.headers['tus-resumable'] !== undefined
     let upload = await openUpload(db, request)
     // A tus client is about to resume, so it needs the final offset: the request that still writes has to
     // stop first.
     if (isTusClient && upload.file_id === null) {
-      const wait = () => requestUploadLease(db, request.params.id)
-      if (await turns.leave(request.principal.userId, wait)) upload = await openUpload(db, request)
+      if (await requestUploadLease(db, request.params.id)) upload = await openUpload(db, request)
     }
     return {
       status: 200,
@@ -82,10 +81,9 @@ export const storageUploads = {
     return { status: 204, headers: progressHeaders(upload) }
   },
 
-  async deleteUpload(request, { db, storage, events, turns }) {
+  async deleteUpload(request, { db, storage, events }) {
     await openUpload(db, request)
-    const acquire = () => acquireUploadLease(db, request.params.id)
-    const lease = await turns.leave(request.principal.userId, acquire)
+    const lease = await acquireUploadLease(db, request.params.id)
     try {
       return await db.transaction(async (tx) => {
         const upload = await openUpload(tx, request, { lock: true })

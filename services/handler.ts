@@ -1,7 +1,6 @@
 // The types of handlers: the request that a handler gets, and the responses that it may return. They are
 // derived from generated/types.ts, so an undeclared status or a wrong body does not compile.
 import type { RateLimitReader } from '../infra/contract/rate-limits.ts'
-import type { FairSemaphore } from '../infra/concurrency/fair-semaphore.ts'
 import type { components, operations } from '../generated/types.ts'
 import type {
   BinaryOperationId,
@@ -158,8 +157,6 @@ export type HandlerServices = Services & {
   /** The URL at which clients reach this server, without a trailing slash. */
   publicUrl: () => string
   rateLimits: RateLimitReader
-  /** The requests that run and wait. */
-  turns: Pick<FairSemaphore, 'countOpen' | 'leave'>
   /** The URL at which clients reach files, links and avatars; `publicUrl` unless FILES_URL is set. */
   filesUrl: () => string
 }

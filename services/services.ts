@@ -88,6 +88,8 @@ export interface Services {
   /** Encrypts the secrets that the database must give back. */
   cipher: Cipher
   storage: Storage
+  /** The requests of accounts that this process answers, and those that wait. */
+  openRequests: OpenCounts
   /** The uploads that users send to this process. */
   openUploads: OpenCounts
   /** The providers of language models. */
@@ -247,6 +249,7 @@ export function createServices({
     oidcProviders,
     cipher,
     storage,
+    openRequests: new OpenCounts('requests', config.requestsPerUser),
     openUploads: new OpenCounts('uploads', config.uploadsPerUser),
     providers,
     gateways,

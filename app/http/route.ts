@@ -5,8 +5,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import { Replay, type Once } from '../../infra/contract/replay.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
-import type { FairSemaphore } from '../../infra/concurrency/fair-semaphore.ts'
+import { notAcceptable, type ApiError } from '../../infra/errors.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -30,7 +29,6 @@ import { preconditionOf } from './preconditions.ts'
 import { receiveInTurns } from './json-body.ts'
 import { turn } from './loop-turns.ts'
 import type { RateLimits } from './rate-limit.ts'
-import { takesTurns } from './request-turns.ts'
 import { nameReference } from './references.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import {
@@ -54,8 +52,6 @@ type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAn
 export interface RouteContext {
   services: Services
   limits: RateLimits
-  /** How many requests of a user run at once. */
-  turns: FairSemaphore
   publicUrl: () => string
   /** The URL at which clients reach the files of users: FILES_URL, or `publicUrl`. */
   filesUrl: () => string
@@ -71,8 +67,8 @@ export class OperationRoute {
   readonly info: OperationInfo
   readonly handler: AnyHandler
   readonly context: RouteContext
-  /** The services of a handler that only reads: `db` is the database, outside of a transaction. */
-  readonly readServices: HandlerServices
+  /** The services of the handler, without those of a request. */
+  readonly services: Omit<HandlerServices, 'db' | 'once' | 'lists'>
   readonly #writes: boolean
   readonly #answersEvents: boolean
   readonly #answersBytes: boolean
@@ -80,13 +76,11 @@ export class OperationRoute {
   #content: Lazy<StaticContent> | undefined
 
   constructor(info: OperationInfo, handler: AnyHandler, context: RouteContext) {
-    const { services, limits: rateLimits, turns, publicUrl, filesUrl } = context
+    const { services, limits: rateLimits, publicUrl, filesUrl } = context
     this.info = info
     this.handler = handler
     this.context = context
-    const { database: db } = services
-    const once: Once = (work) => db.transaction(work)
-    this.readServices = { ...services, db, once, lists: db, publicUrl, filesUrl, rateLimits, turns }
+    this.services = { ...services, publicUrl, filesUrl, rateLimits }
     this.#writes = info.method !== 'GET'
     this.#answersEvents = info.replies[200]?.events !== undefined
     this.#answersBytes = info.replies[200]?.binary === true
@@ -126,30 +120,34 @@ export class OperationRoute {
     const streamed = isStreamed(info, request)
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
-    const { userId: user, accountId } = request.principal ?? {}
-    const answer = async (): Promise<Send> => {
-      // The client has gone while the request waited.
-      if (reply.raw.closed) throw requestTimeout()
-      if (this.#writes) await refreshPrincipal(info, this.context.services, request)
-      return await this.#answer(request, reply, input).catch(async (error: unknown) => {
-        await this.#noteRefusal(request, error)
-        throw error
-      })
-    }
-    const send =
-      accountId === undefined || streamed || !takesTurns(info)
-        ? await answer()
-        : await this.context.turns.run(accountId, answer)
+    if (this.#writes) await refreshPrincipal(info, this.context.services, request)
+    const send = await this.#counted(request, () => this.#answer(request, reply, input))
     // The lists that the user reads next must have what the request wrote.
+    const user = request.principal?.userId
     if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
     return await send()
+  }
+
+  /** Counts the open requests of the account. Streams are counted only until they are open. */
+  async #counted(request: FastifyRequest, answer: () => Promise<Send>): Promise<Send> {
+    const { openRequests } = this.context.services
+    const account = request.principal?.accountId
+    try {
+      if (account === undefined) return await answer()
+      openRequests.add(account)
+      return await answer().finally(() => openRequests.remove(account))
+    } catch (error) {
+      await this.#noteRefusal(request, error)
+      throw error
+    }
   }
 
   async #answer(request: FastifyRequest, reply: FastifyReply, input: Input): Promise<Send> {
     const { info } = this
     const { database } = this.context.services
     const call = new OperationCall(this, request, reply, input)
-    const db = this.#writes ? database.forRequest(requestOriginOf(request)) : database
+    const isGone = (): boolean => reply.raw.closed
+    const db = database.forRequest({ ...requestOriginOf(request), isGone })
     if (this.#answersEvents) return await call.respondWithEvents(db)
     if (this.#answersBytes) return await call.respondWithBytes(db)
     if (info.static === true) {
@@ -343,8 +341,7 @@ class OperationCall {
   }
 
   async #callHandler(db: Db, lists: SqlClient = db): Promise<HandlerAnswer> {
-    const { info, handler, context, readServices } = this.#route
-    const isPlainRead = lists === context.services.database
+    const { info, handler, services } = this.#route
     const { params, query, body } = this.#input
     const request = this.#request
     const reply = this.#reply
@@ -380,7 +377,7 @@ class OperationCall {
         signal: () => abortOnDisconnect(reply),
         ifMatch: precondition.check,
       },
-      isPlainRead ? readServices : { ...readServices, db: guarded, once: this.#once(guarded), lists },
+      { ...services, db: guarded, once: this.#once(guarded), lists },
     )
     return await call.catch((error) => {
       throw nameReference(error, this.#input)

@@ -82,6 +82,7 @@ SELECT 'upload' AS name, u.project_id, u.owner_id,
  WHERE its_project.id = u.project_id) AS project_status
 FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface FindResourceRow {
   name: string

@@ -39,6 +39,7 @@ export const findKnown = many<{ ids: readonly string[] }, FindKnownRow>(
   'audit/find-known',
   `SELECT a.id FROM audit_entries a WHERE a.id = ANY($1::text[])`,
   ['ids'],
+  { reads: true },
 )
 export interface FindKnownRow {
   id: string
@@ -57,6 +58,7 @@ export const hasReceivers = one<{ type: string }, HasReceiversRow>(
   CASE WHEN $1 <> 'audit.recorded' THEN '*' END]
 ) AS "found"`,
   ['type'],
+  { reads: true },
 )
 export interface HasReceiversRow {
   found: boolean
@@ -171,6 +173,7 @@ WHERE e.done
     WHERE m.organization_id = o.id AND m.user_id = e.user_id AND m.status = 'active')
   OR EXISTS (SELECT FROM members m WHERE m.project_id = p.id AND m.user_id = e.user_id)`,
   ['users', 'organizations', 'projects', 'accounts', 'done'],
+  { reads: true },
 )
 export interface ListOrganizationsRow {
   n: number
@@ -207,6 +210,8 @@ export const moveChain = none<{ sequence: number; signature: string }>(
 export const readChain = one<{}, ReadChainRow>(
   'audit/read-chain',
   `SELECT c.sequence, c.signature, c.first_sequence, c.first_signature FROM audit_chain c WHERE c.id = 1`,
+  [],
+  { reads: true },
 )
 export interface ReadChainRow {
   sequence: number
@@ -228,6 +233,7 @@ WHERE a.sequence > $1
 ORDER BY a.sequence
 LIMIT $2`,
   ['after', 'count'],
+  { reads: true },
 )
 export interface ReadEntriesRow {
   sequence: number

@@ -328,6 +328,7 @@ export const findAccount = one<{ email: string }, FindAccountRow>(
   ) THEN 'expired' ELSE m.status::text END = 'invited')
     AS "is_invited"`,
   ['email'],
+  { reads: true },
 )
 export interface FindAccountRow {
   user_id: string | null
@@ -346,6 +347,7 @@ export const findAddress = optional<{ user_id: string }, FindAddressRow>(
 WHERE u.id = $1 AND u.status = 'active' AND u.email_verified
   AND NOT EXISTS (SELECT 1 FROM service_accounts s WHERE s.user_id = u.id)`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindAddressRow {
   email: string
@@ -360,6 +362,7 @@ export const findChallenge = optional<{ digest: string; user_id: string | null }
   `SELECT c.expires_at FROM passkey_challenges c
 WHERE c.digest = decode($1, 'hex') AND c.user_id IS NOT DISTINCT FROM $2 AND c.expires_at > now()`,
   ['digest', 'user_id'],
+  { reads: true },
 )
 export interface FindChallengeRow {
   expires_at: string
@@ -373,6 +376,7 @@ export const findIdentity = optional<{ provider: string; subject: string }, Find
   'auth/find-identity',
   `SELECT i.user_id FROM identities i WHERE i.provider = $1 AND i.subject = $2`,
   ['provider', 'subject'],
+  { reads: true },
 )
 export interface FindIdentityRow {
   user_id: string
@@ -387,6 +391,7 @@ export const findPasskey = optional<{ credential: string }, FindPasskeyRow>(
   `SELECT p.id, p.user_id, encode(p.public_key, 'base64') AS "public_key", p.counter
 FROM passkeys p WHERE p.credential = $1`,
   ['credential'],
+  { reads: true },
 )
 export interface FindPasskeyRow {
   id: string
@@ -407,6 +412,7 @@ export const findPassword = optional<{ account: string; network: string; email: 
 FROM users u JOIN user_passwords p ON p.user_id = u.id
 WHERE u.email = $3 AND u.status = 'active'`,
   ['account', 'network', 'email'],
+  { reads: true },
 )
 export interface FindPasswordRow {
   id: string
@@ -430,6 +436,7 @@ WHERE s.id = $1 AND s.network = $2 AND s.expires_at > now() AND u.status = 'acti
   AND s.refreshed_at[cardinality(s.refreshed_at) - (s.generation - $3) + 1]
     BETWEEN now() - interval '1 second' * $4 AND now() + interval '1 second' * $4`,
   ['id', 'network', 'generation', 'seconds'],
+  { reads: true },
 )
 export interface FindRepeatedRefreshRow {
   id: string
@@ -457,6 +464,7 @@ CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids"
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindSessionRow {
   id: string
@@ -478,6 +486,7 @@ export const findToken = optional<{ digest: string; purpose: string }, FindToken
   `SELECT t.email, t.provider FROM one_time_tokens t
 WHERE t.digest = decode($1, 'hex') AND t.purpose = $2 AND t.expires_at > now()`,
   ['digest', 'purpose'],
+  { reads: true },
 )
 export interface FindTokenRow {
   email: string
@@ -495,6 +504,7 @@ export const findTotpOfOtherKeys = many<{ after: string; pattern: string; count:
 WHERE user_id > $1 AND secret NOT LIKE $2
 ORDER BY user_id LIMIT $3`,
   ['after', 'pattern', 'count'],
+  { reads: true },
 )
 export interface FindTotpOfOtherKeysRow {
   user_id: string
@@ -734,6 +744,7 @@ export const listOutbox = many<{ limit: number }, ListOutboxRow>(
   `SELECT m.id, m.recipient, m.subject, m.content, m.status, m.error, m.created_at
 FROM mails m WHERE m.status IN ('kept', 'queued', 'failed') ORDER BY m.id DESC LIMIT $1`,
   ['limit'],
+  { reads: true },
 )
 export interface ListOutboxRow {
   id: string
@@ -753,6 +764,7 @@ export const listOwnIdentities = many<{ user_id: string; limit: number }, ListOw
   'auth/list-own-identities',
   `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at FROM identities i WHERE i.user_id = $1 ORDER BY i.id DESC LIMIT $2`,
   ['user_id', 'limit'],
+  { reads: true },
 )
 export interface ListOwnIdentitiesRow {
   id: string
@@ -772,6 +784,7 @@ export const listOwnPasskeys = many<{ user_id: string; limit: number }, ListOwnP
   'auth/list-own-passkeys',
   `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at FROM passkeys p WHERE p.user_id = $1 ORDER BY p.id DESC LIMIT $2`,
   ['user_id', 'limit'],
+  { reads: true },
 )
 export interface ListOwnPasskeysRow {
   id: string
@@ -797,6 +810,7 @@ WHERE s.user_id = $2 AND s.expires_at > now()
 ORDER BY s.id DESC
 LIMIT $3`,
   ['current', 'user_id', 'limit'],
+  { reads: true },
 )
 export interface ListOwnSessionsRow {
   id: string
@@ -1007,6 +1021,7 @@ export const passkeyCredentials = many<{ user_id: string }, PasskeyCredentialsRo
   'auth/passkey-credentials',
   `SELECT p.credential FROM passkeys p WHERE p.user_id = $1`,
   ['user_id'],
+  { reads: true },
 )
 export interface PasskeyCredentialsRow {
   credential: string
@@ -1021,6 +1036,7 @@ export const readFailures = optional<{ account: string; network: string; user_id
   `SELECT (SELECT coalesce(sum(f.failures), 0) FROM sign_in_failures f
   WHERE f.account = decode($1, 'hex') AND f.failed_at > now() - interval '1 day')::int AS "failures", EXISTS (SELECT 1 FROM sign_ins s WHERE s.user_id = u.id AND s.network = $2) AS "is_known" FROM users u WHERE u.id = $3`,
   ['account', 'network', 'user_id'],
+  { reads: true },
 )
 export interface ReadFailuresRow {
   failures: number
@@ -1035,6 +1051,7 @@ export const readIdentity = optional<{ id: string }, ReadIdentityRow>(
   'auth/read-identity',
   `SELECT i.id, i.user_id, i.provider, i.email, i.created_at, i.updated_at, i.last_used_at FROM identities i WHERE i.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadIdentityRow {
   id: string
@@ -1054,6 +1071,7 @@ export const readPasskey = optional<{ id: string }, ReadPasskeyRow>(
   'auth/read-passkey',
   `SELECT p.id, p.user_id, p.name, p.synced, p.created_at, p.updated_at, p.last_used_at FROM passkeys p WHERE p.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadPasskeyRow {
   id: string
@@ -1075,6 +1093,7 @@ export const readSession = optional<{ id: string }, ReadSessionRow>(
 s.last_used_at, s.expires_at, CASE WHEN NOT s.all_scopes THEN s.scopes END AS "scopes",
 CASE WHEN NOT s.all_projects THEN s.project_ids END AS "project_ids" FROM sign_ins s WHERE s.id = $1 AND s.expires_at > now()`,
   ['id'],
+  { reads: true },
 )
 export interface ReadSessionRow {
   id: string
@@ -1103,6 +1122,7 @@ export const readSignIn = optional<{ session_id: string; user_id: string }, Read
 FROM sign_ins s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.user_id = $2 AND s.expires_at > now()`,
   ['session_id', 'user_id'],
+  { reads: true },
 )
 export interface ReadSignInRow {
   email: string
@@ -1120,6 +1140,7 @@ export const readTotp = optional<{ user_id: string }, ReadTotpRow>(
   (SELECT count(*) FROM recovery_codes r WHERE r.user_id = t.user_id)::int AS "recovery_codes_left"
 FROM user_totp t WHERE t.user_id = $1`,
   ['user_id'],
+  { reads: true },
 )
 export interface ReadTotpRow {
   secret: string

@@ -22,6 +22,8 @@ export interface ConfirmRestoredCopyRow {
 export const findRestoredCopy = optional<{}, FindRestoredCopyRow>(
   'backup/find-restored-copy',
   `SELECT backup_id, backup_created_at, restored_at, confirmed_at FROM restored_copy`,
+  [],
+  { reads: true },
 )
 export interface FindRestoredCopyRow {
   backup_id: string

@@ -194,6 +194,7 @@ export const findAnswerInProgress = optional<{ session_id: string }, FindAnswerI
   'chat/find-answer-in-progress',
   `SELECT id FROM ai_messages WHERE session_id = $1 AND status = 'in_progress' LIMIT 1`,
   ['session_id'],
+  { reads: true },
 )
 export interface FindAnswerInProgressRow {
   id: string
@@ -226,6 +227,7 @@ FROM (
   WHERE m.id = $3
 ) m`,
   ['user_id', 'project_ids', 'id'],
+  { reads: true },
 )
 export interface FindMessageRow {
   id: string
@@ -259,6 +261,7 @@ WHERE session_id = $1 AND position <= (SELECT position FROM ai_messages WHERE id
   AND role = 'user'
 ORDER BY position DESC LIMIT 1`,
   ['session_id', 'message_id'],
+  { reads: true },
 )
 export interface FindQuestionRow {
   id: string
@@ -283,6 +286,7 @@ s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id
 FROM ai_sessions s
 WHERE s.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindSessionRow {
   id: string
@@ -395,6 +399,7 @@ export const listAnswersInProgress = many<{ heartbeat_timeout_seconds: number; s
   `SELECT id, heartbeat_at < now() - make_interval(secs => $1) AS "is_stale"
 FROM ai_messages WHERE session_id = $2 AND status = 'in_progress'`,
   ['heartbeat_timeout_seconds', 'session_id'],
+  { reads: true },
 )
 export interface ListAnswersInProgressRow {
   id: string
@@ -409,6 +414,7 @@ export const listKnowledgeBases = many<{ workspace_id: string }, ListKnowledgeBa
   'chat/list-knowledge-bases',
   `SELECT id FROM knowledge_bases WHERE workspace_id = $1 ORDER BY id DESC LIMIT 100`,
   ['workspace_id'],
+  { reads: true },
 )
 export interface ListKnowledgeBasesRow {
   id: string
@@ -545,6 +551,7 @@ export const listStaleMessages = many<{ heartbeat_timeout_seconds: number; id: s
 WHERE status = 'in_progress' AND heartbeat_at < now() - make_interval(secs => $1) AND ($2::text IS NULL OR id = $2)
 LIMIT $3`,
   ['heartbeat_timeout_seconds', 'id', 'limit'],
+  { reads: true },
 )
 export interface ListStaleMessagesRow {
   id: string
@@ -558,6 +565,7 @@ export const listWorkspaces = many<{ knowledge_base_ids: readonly string[] }, Li
   'chat/list-workspaces',
   `SELECT DISTINCT workspace_id FROM knowledge_bases WHERE id = ANY($1)`,
   ['knowledge_base_ids'],
+  { reads: true },
 )
 export interface ListWorkspacesRow {
   workspace_id: string
@@ -674,6 +682,7 @@ export const readAnswerContent = optional<{ id: string }, ReadAnswerContentRow>(
   'chat/read-answer-content',
   `SELECT content, citations FROM ai_messages WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadAnswerContentRow {
   content: string
@@ -690,6 +699,7 @@ export const readAnswerState = optional<{ heartbeat_timeout_seconds: number; id:
   coalesce(heartbeat_at > now() - make_interval(secs => $1), false) AS alive
 FROM ai_messages WHERE id = $2`,
   ['heartbeat_timeout_seconds', 'id'],
+  { reads: true },
 )
 export interface ReadAnswerStateRow {
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
@@ -726,6 +736,7 @@ export const readHistory = many<{ session_id: string; before: number; user_id: s
   ORDER BY m.position DESC LIMIT 200
 ) h WHERE characters <= $5 ORDER BY position DESC`,
   ['session_id', 'before', 'user_id', 'project_ids', 'max_characters'],
+  { reads: true },
 )
 export interface ReadHistoryRow {
   id: string
@@ -821,6 +832,7 @@ FROM (
   WHERE m.id = $3
 ) m`,
   ['user_id', 'project_ids', 'id'],
+  { reads: true },
 )
 export interface ReadMessageRow {
   id: string
@@ -866,6 +878,7 @@ s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
 FROM ai_sessions s
 WHERE s.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadSessionRow {
   id: string
@@ -896,6 +909,7 @@ export const readStatus = optional<{ heartbeat_timeout_seconds: number; id: stri
   `SELECT status, coalesce(heartbeat_at > now() - make_interval(secs => $1), false) AS alive
 FROM ai_messages WHERE id = $2`,
   ['heartbeat_timeout_seconds', 'id'],
+  { reads: true },
 )
 export interface ReadStatusRow {
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
@@ -917,6 +931,7 @@ export const readTokensUsed = one<{ user_id: string; heartbeat_timeout_seconds: 
       AND heartbeat_at > now() - make_interval(secs => $2)
 ), 0) AS "tokens"`,
   ['user_id', 'heartbeat_timeout_seconds'],
+  { reads: true },
 )
 export interface ReadTokensUsedRow {
   tokens: number
@@ -934,6 +949,7 @@ export const readUsageToday = one<{ user_id: string }, ReadUsageTodayRow>(
   coalesce(sum(cost_micros), 0)::bigint AS cost_micros
 FROM ai_usage WHERE user_id = $1 AND day = (now() AT TIME ZONE 'UTC')::date`,
   ['user_id'],
+  { reads: true },
 )
 export interface ReadUsageTodayRow {
   day: string
@@ -979,6 +995,7 @@ FROM (SELECT 1) AS one
   ) ELSE m.id END AS id) AS answering ON true
   LEFT JOIN ai_messages a ON a.id = answering.id`,
   ['user_id', 'heartbeat_timeout_seconds', 'key_digest'],
+  { reads: true },
 )
 export interface ReadUserStateRow {
   open: number

@@ -81,6 +81,7 @@ t.created_by, t.created_at, t.updated_at
 FROM custom_roles t
 WHERE t.id = $1 AND t.organization_id = $2`,
   ['id', 'organization_id'],
+  { reads: true },
 )
 export interface FindRow {
   id: string

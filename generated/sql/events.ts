@@ -12,6 +12,8 @@ type Schemas = components['schemas']
 export const defaultPartitionsHaveRows = one<{}, DefaultPartitionsHaveRowsRow>(
   'events/default-partitions-have-rows',
   `SELECT default_partitions_have_rows() AS "filled"`,
+  [],
+  { reads: true },
 )
 export interface DefaultPartitionsHaveRowsRow {
   filled: boolean
@@ -74,6 +76,7 @@ CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.r
 FROM events e LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = $1
 WHERE e.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface FindEventRow {
   id: string
@@ -342,6 +345,7 @@ export const listEventsOfDeletedUsers = many<{ limit: number }, ListEventsOfDele
 ) e
 WHERE u.status = 'deleted' LIMIT $1`,
   ['limit'],
+  { reads: true },
 )
 export interface ListEventsOfDeletedUsersRow {
   id: string
@@ -359,6 +363,7 @@ UNION ALL
 SELECT m.organization_id FROM organization_members m
 WHERE m.organization_id = $1 AND m.user_id = $2 AND m.status = 'active'`,
   ['organization_id', 'user_id'],
+  { reads: true },
 )
 export interface ListPlacesRow {
   id: string
@@ -374,6 +379,7 @@ export const listProjectEvents = many<{ project_id: string; limit: number }, Lis
 WHERE e.project_id = $1 AND e.sequence IS NOT NULL AND NOT e.scope = 'payments:read'
 ORDER BY e.sequence LIMIT $2`,
   ['project_id', 'limit'],
+  { reads: true },
 )
 export interface ListProjectEventsRow {
   id: string
@@ -413,6 +419,8 @@ export interface NumberEventsRow {
 export const readCursorKey = one<{}, ReadCursorKeyRow>(
   'events/read-cursor-key',
   `SELECT cursor_key FROM event_log`,
+  [],
+  { reads: true },
 )
 export interface ReadCursorKeyRow {
   cursor_key: Buffer
@@ -593,6 +601,7 @@ AND (
 ) x ON true
 ORDER BY x.sequence DESC`,
   ['user_id', 'scopes', 'types', 'all_projects', 'project_ids', 'in_project', 'operator', 'limit', 'first_block', 'unlimited_key_types', 'before', 'max_scan'],
+  { reads: true },
 )
 export interface ReadEventsBackwardRow {
   last: number
@@ -785,6 +794,7 @@ AND (
 ) x ON true
 ORDER BY x.sequence`,
   ['user_id', 'scopes', 'types', 'all_projects', 'project_ids', 'in_project', 'operator', 'limit', 'first_block', 'unlimited_key_types', 'after', 'max_scan'],
+  { reads: true },
 )
 export interface ReadEventsRow {
   last: number
@@ -813,6 +823,7 @@ export const readNewEvents = many<{ after: number; limit: number }, ReadNewEvent
 CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.request_id, e.client_request_id, e.actor, e.data, e.user_id, e.scope, e.role AS min_role
 FROM events e WHERE e.sequence > $1 ORDER BY e.sequence LIMIT $2`,
   ['after', 'limit'],
+  { reads: true },
 )
 export interface ReadNewEventsRow {
   sequence: number
@@ -841,6 +852,8 @@ export const readNumberingDelay = one<{}, ReadNumberingDelayRow>(
   (SELECT extract(epoch FROM now() - e.created_at) FROM events e WHERE e.sequence IS NULL
     ORDER BY e.position LIMIT 1),
   0)::float8 AS seconds`,
+  [],
+  { reads: true },
 )
 export interface ReadNumberingDelayRow {
   seconds: number
@@ -857,6 +870,7 @@ export const readRoles = many<{ project_ids: readonly string[]; user_ids: readon
 FROM event_readers
 WHERE project_id = ANY($1) AND user_id = ANY($2)`,
   ['project_ids', 'user_ids'],
+  { reads: true },
 )
 export interface ReadRolesRow {
   project_id: string

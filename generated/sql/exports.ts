@@ -56,6 +56,7 @@ export const countExportsOfDay = one<{ user_id: string }, CountExportsOfDayRow>(
 FROM account_exports e
 WHERE e.user_id = $1 AND e.status <> 'failed' AND e.created_at > now() - interval '24 hours'`,
   ['user_id'],
+  { reads: true },
 )
 export interface CountExportsOfDayRow {
   n: number
@@ -93,6 +94,7 @@ FROM account_exports e
 WHERE e.user_id = $1 AND e.status = 'ready' AND e.expires_at > now()
 ORDER BY e.id DESC LIMIT 1`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindContentRow {
   blob_key: string
@@ -111,6 +113,7 @@ export const findLatestExport = optional<{ user_id: string }, FindLatestExportRo
 WHERE e.user_id = $1 AND coalesce(e.expires_at > now(), true)
 ORDER BY e.id DESC LIMIT 1`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindLatestExportRow {
   id: string
@@ -132,6 +135,7 @@ export const findUnfinishedExport = optional<{ user_id: string }, FindUnfinished
   `SELECT e.id, e.status, e.bytes, e.sha256, e.created_at, e.updated_at, e.completed_at, e.expires_at FROM account_exports e
 WHERE e.user_id = $1 AND e.status IN ('queued', 'processing')`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindUnfinishedExportRow {
   id: string
@@ -178,6 +182,7 @@ FROM events e
 WHERE e.project_id IS NULL AND e.user_id = $1 AND e.sequence > $2::bigint
 ORDER BY e.sequence LIMIT $3`,
   ['user_id', 'after', 'limit'],
+  { reads: true },
 )
 export interface ListEventsRow {
   sequence: number

@@ -32,6 +32,7 @@ export const findRecord = optional<{ owner_id: string; key_digest: Buffer }, Fin
   `SELECT body_hash, status, answer FROM idempotency_records
 WHERE owner_id = $1 AND key_digest = $2 AND created_at > now() - interval '24 hours'`,
   ['owner_id', 'key_digest'],
+  { reads: true },
 )
 export interface FindRecordRow {
   body_hash: Buffer

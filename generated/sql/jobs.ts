@@ -111,6 +111,8 @@ export interface FetchJobsRow {
 export const hasJobs = one<{}, HasJobsRow>(
   'jobs/has-jobs',
   `SELECT EXISTS (SELECT FROM jobs) AS "exist"`,
+  [],
+  { reads: true },
 )
 export interface HasJobsRow {
   exist: boolean
@@ -147,6 +149,7 @@ CROSS JOIN LATERAL (
 ) due
 GROUP BY q.queue`,
   ['most', 'queues', 'lanes'],
+  { reads: true },
 )
 export interface ReadBacklogRow {
   queue: string

@@ -231,6 +231,7 @@ d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata
 d.updated_at, d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`,
   ['knowledge_base_id', 'sha256'],
+  { reads: true },
 )
 export interface FindDocumentByContentRow {
   id: string
@@ -259,6 +260,7 @@ export const findDocumentText = optional<{ document_id: string }, FindDocumentTe
   'knowledge/find-document-text',
   `SELECT document_id, text, pages FROM document_texts WHERE document_id = $1`,
   ['document_id'],
+  { reads: true },
 )
 export interface FindDocumentTextRow {
   document_id: string
@@ -281,6 +283,7 @@ d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata
 d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindDocumentRow {
   id: string
@@ -319,6 +322,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id FROM knowledge_bases k WHERE k.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindKnowledgeBaseRow {
   id: string
@@ -449,6 +453,7 @@ export const isNewText = one<{ document_id: string; text: string }, IsNewTextRow
   'knowledge/is-new-text',
   `SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS is_new`,
   ['document_id', 'text'],
+  { reads: true },
 )
 export interface IsNewTextRow {
   is_new: boolean
@@ -463,6 +468,7 @@ export const listBasesOfDeletedUsers = many<{ after: string | null; limit: numbe
   `SELECT k.id FROM users u JOIN knowledge_bases k ON k.workspace_id = u.id
 WHERE u.status = 'deleted' AND ($1::text IS NULL OR k.id > $1) ORDER BY 1 LIMIT $2`,
   ['after', 'limit'],
+  { reads: true },
 )
 export interface ListBasesOfDeletedUsersRow {
   id: string
@@ -488,6 +494,7 @@ export const listBasesWithRemovedChunks = many<{ after: string | null; limit: nu
 )
 SELECT id FROM bases WHERE id IS NOT NULL LIMIT $2`,
   ['after', 'limit'],
+  { reads: true },
 )
 export interface ListBasesWithRemovedChunksRow {
   id: string
@@ -618,6 +625,8 @@ FROM document_counts c
   JOIN knowledge_bases k ON k.id = c.knowledge_base_id
   LEFT JOIN projects p ON p.id = k.project_id
 WHERE c.status = 'queued' AND c.count > 0`,
+  [],
+  { reads: true },
 )
 export interface ListWaitingWorkspacesRow {
   workspace_id: string
@@ -800,6 +809,7 @@ k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, 
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status FROM knowledge_bases k WHERE k.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface OpenKnowledgeBaseRow {
   id: string
@@ -854,6 +864,7 @@ found AS (
 SELECT n::int AS n, array_agg(lexeme) AS "lexemes", array_agg(least(count, $5)::int) AS "counts"
 FROM (SELECT n, lexeme, max(count) AS count FROM found GROUP BY 1, 2) f GROUP BY 1`,
   ['bodies', 'headings', 'language', 'heading_weight', 'max_count'],
+  { reads: true },
 )
 export interface ReadChunkLexemesRow {
   n: number
@@ -881,6 +892,7 @@ d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadDocumentAloneRow {
   id: string
@@ -927,6 +939,7 @@ LEFT JOIN LATERAL (
   SELECT * FROM documents WHERE id = $2 AND knowledge_base_id = k.id
 ) d ON true WHERE k.id = $3`,
   ['user_id', 'document_id', 'knowledge_base_id'],
+  { reads: true },
 )
 export interface ReadDocumentRow {
   id: string | null
@@ -963,6 +976,7 @@ export const readKnowledgeBasesAccess = many<{ user_id: string; ids: readonly st
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status FROM knowledge_bases k WHERE k.id = ANY($2)`,
   ['user_id', 'ids'],
+  { reads: true },
 )
 export interface ReadKnowledgeBasesAccessRow {
   id: string

@@ -139,6 +139,7 @@ FROM organization_members m JOIN organizations o ON o.id = m.organization_id
 LEFT JOIN users u ON u.id = m.user_id
 WHERE m.id = $3 AND m.organization_id = $4`,
   ['origin', 'user_id', 'id', 'organization_id'],
+  { reads: true },
 )
 export interface FindOrganizationMemberRow {
   id: string
@@ -170,6 +171,7 @@ export const findOrganization = optional<{ user_id: string; id: string }, FindOr
    WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
 FROM organizations o WHERE o.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface FindOrganizationRow {
   id: string
@@ -196,6 +198,7 @@ WHERE m.organization_id = $1
   AND (m.user_id = $2 OR m.email = $3 OR (u.email = $3 AND m.status = 'active'))
 ORDER BY m.status DESC LIMIT 1`,
   ['organization_id', 'user_id', 'email'],
+  { reads: true },
 )
 export interface FindOtherMemberRow {
   id: string
@@ -219,6 +222,7 @@ FROM users u
 WHERE u.id = $2 AND u.status <> 'deleted'
   AND NOT EXISTS (SELECT FROM service_accounts s WHERE s.user_id = u.id)`,
   ['caller_id', 'user_id'],
+  { reads: true },
 )
 export interface FindPersonRow {
   id: string
@@ -233,6 +237,7 @@ export const findProjectOfOrganization = optional<{ organization_id: string }, F
   'organizations/find-project-of-organization',
   `SELECT id FROM projects WHERE organization_id = $1 AND status <> 'deleted' LIMIT 1`,
   ['organization_id'],
+  { reads: true },
 )
 export interface FindProjectOfOrganizationRow {
   id: string
@@ -248,6 +253,7 @@ export const findServiceAccount = optional<{ id: string }, FindServiceAccountRow
 FROM service_accounts s JOIN users u ON u.id = s.user_id
 WHERE s.id = $1 AND s.deleted_at IS NULL`,
   ['id'],
+  { reads: true },
 )
 export interface FindServiceAccountRow {
   id: string
@@ -276,6 +282,7 @@ WHERE m.user_id = $1 AND m.role = 'owner' AND m.status = 'active'
   )
 LIMIT 1`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindSolelyOwnedOrganizationRow {
   id: string
@@ -294,6 +301,7 @@ WHERE m.user_id = $1
   AND NOT may_give($3, m.project_id, m.role, m.storage_role, m.ai_role, m.payments_role)
 LIMIT 1`,
   ['delegate_id', 'project_ids', 'user_id'],
+  { reads: true },
 )
 export interface FindUnheldMembershipRow {
   project_id: string
@@ -422,6 +430,7 @@ export const isAssigned = optional<{ id: string }, IsAssignedRow>(
   'organizations/is-assigned',
   `SELECT id FROM members WHERE custom_role_id = $1 LIMIT 1`,
   ['id'],
+  { reads: true },
 )
 export interface IsAssignedRow {
   id: string
@@ -549,6 +558,7 @@ export const listOwners = many<{ organization_id: string }, ListOwnersRow>(
   `SELECT user_id AS "user_id" FROM organization_members
 WHERE organization_id = $1 AND role = 'owner' AND status = 'active' ORDER BY id`,
   ['organization_id'],
+  { reads: true },
 )
 export interface ListOwnersRow {
   user_id: string
@@ -563,6 +573,7 @@ export const listServiceAccountsToDelete = many<{ organization_id: string | null
   `SELECT id, user_id FROM service_accounts
 WHERE (organization_id = $1 OR project_id = $2) AND deleted_at IS NULL ORDER BY id`,
   ['organization_id', 'project_id'],
+  { reads: true },
 )
 export interface ListServiceAccountsToDeleteRow {
   id: string
@@ -692,6 +703,7 @@ export const mayGiveInOrganization = one<{ user_id: string; organization_id: str
   'organizations/may-give-in-organization',
   `SELECT may_give_in_organization($1, $2, $3) AS "allowed"`,
   ['user_id', 'organization_id', 'role'],
+  { reads: true },
 )
 export interface MayGiveInOrganizationRow {
   allowed: boolean
@@ -712,6 +724,7 @@ FROM (
   SELECT c.projects, c.storage, c.ai, c.payments FROM custom_roles c WHERE c.id = $4
 ) r`,
   ['user_id', 'project_id', 'role', 'custom_role_id'],
+  { reads: true },
 )
 export interface MayGiveRow {
   allowed: boolean
@@ -773,6 +786,7 @@ export const serviceAccountOfUser = optional<{ user_id: string }, ServiceAccount
 FROM service_accounts s JOIN users u ON u.id = s.user_id
 WHERE s.user_id = $1 AND s.deleted_at IS NULL`,
   ['user_id'],
+  { reads: true },
 )
 export interface ServiceAccountOfUserRow {
   id: string

@@ -166,6 +166,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 FROM checkouts c
 WHERE c.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindCheckoutRow {
   id: string
@@ -202,6 +203,7 @@ export const findDueCheckout = optional<{ id: string }, FindDueCheckoutRow>(
 WHERE c.id = $1 AND c.status = 'open' AND c.gateway_reference IS NULL
 AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing') AND c.expires_at <= payments_now()`,
   ['id'],
+  { reads: true },
 )
 export interface FindDueCheckoutRow {
   now: string
@@ -215,6 +217,7 @@ export const findDuePayment = optional<{ id: string }, FindDuePaymentRow>(
   'payments/find-due-payment',
   `SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`,
   ['id'],
+  { reads: true },
 )
 export interface FindDuePaymentRow {
   order_id: string
@@ -245,6 +248,7 @@ AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status =
 ) due
 ORDER BY at, rank LIMIT 1`,
   ['at', 'except'],
+  { reads: true },
 )
 export interface FindDueTaskRow {
   kind: 'payment' | 'checkout' | 'subscription'
@@ -260,6 +264,7 @@ export const findGatewayEvent = optional<{ id: string }, FindGatewayEventRow>(
   'payments/find-gateway-event',
   `SELECT id FROM gateway_events WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindGatewayEventRow {
   id: string
@@ -273,6 +278,7 @@ export const findGatewaySession = optional<{ id: string }, FindGatewaySessionRow
   'payments/find-gateway-session',
   `SELECT id FROM checkouts WHERE id = $1 AND gateway_reference IS NOT NULL`,
   ['id'],
+  { reads: true },
 )
 export interface FindGatewaySessionRow {
   id: string
@@ -286,6 +292,7 @@ export const findLatePayment = optional<{ id: string }, FindLatePaymentRow>(
   'payments/find-late-payment',
   `SELECT order_id, gateway_reference AS "payment" FROM payments WHERE id = $1 AND status = 'returning'`,
   ['id'],
+  { reads: true },
 )
 export interface FindLatePaymentRow {
   order_id: string
@@ -304,6 +311,7 @@ export const findLatestAttempt = optional<{ checkout_id: string }, FindLatestAtt
 WHERE checkout_id = $1 AND failure_code IS DISTINCT FROM 'superseded'
 ORDER BY status IN ('processing', 'requires_confirmation') DESC, id DESC LIMIT 1`,
   ['checkout_id'],
+  { reads: true },
 )
 export interface FindLatestAttemptRow {
   id: string
@@ -320,6 +328,7 @@ export const findOrderOfRefund = optional<{ id: string }, FindOrderOfRefundRow>(
   'payments/find-order-of-refund',
   `SELECT order_id FROM refunds WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindOrderOfRefundRow {
   order_id: string
@@ -340,6 +349,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_
 FROM orders o
 WHERE o.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindOrderRow {
   id: string
@@ -371,6 +381,7 @@ export const findPaymentByReference = optional<{ gateway: string; gateway_refere
   `SELECT id, order_id, status FROM payments
 WHERE gateway = $1 AND gateway_reference = $2`,
   ['gateway', 'gateway_reference'],
+  { reads: true },
 )
 export interface FindPaymentByReferenceRow {
   id: string
@@ -388,6 +399,7 @@ export const findPendingRefund = optional<{ id: string }, FindPendingRefundRow>(
 FROM refunds r JOIN payments p ON p.id = r.payment_id
 WHERE r.id = $1 AND r.status = 'pending'`,
   ['id'],
+  { reads: true },
 )
 export interface FindPendingRefundRow {
   order_id: string
@@ -411,6 +423,7 @@ export const findRefundAccess = optional<{ user_id: string; id: string }, FindRe
 FROM refunds r
 WHERE r.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface FindRefundAccessRow {
   project_id: string | null
@@ -427,6 +440,7 @@ export const findRefundStatus = optional<{ id: string }, FindRefundStatusRow>(
   'payments/find-refund-status',
   `SELECT status::text FROM refunds WHERE id = $1 UNION ALL SELECT status::text FROM payments WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindRefundStatusRow {
   status: string
@@ -443,6 +457,7 @@ r.created_at, r.updated_at
 FROM refunds r
 WHERE r.order_id = $1 AND r.id = $2`,
   ['order_id', 'id'],
+  { reads: true },
 )
 export interface FindRefundRow {
   id: string
@@ -471,6 +486,7 @@ export const findStartOfNewInvoices = optional<{ gateway_reference: string }, Fi
 FROM subscriptions
 WHERE gateway_reference = $1`,
   ['gateway_reference'],
+  { reads: true },
 )
 export interface FindStartOfNewInvoicesRow {
   since: number | null
@@ -491,6 +507,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindSubscriptionRow {
   id: string
@@ -526,6 +543,7 @@ export const findSynced = optional<{ id: string; synced_at: Date | string }, Fin
   'payments/find-synced',
   `SELECT id FROM subscriptions WHERE id = $1 AND synced_at = $2 AND NOT sync_pending`,
   ['id', 'synced_at'],
+  { reads: true },
 )
 export interface FindSyncedRow {
   id: string
@@ -539,6 +557,7 @@ export const findUnsentRefund = optional<{ id: string }, FindUnsentRefundRow>(
   'payments/find-unsent-refund',
   `SELECT id FROM refunds WHERE id = $1 AND gateway_reference IS NULL`,
   ['id'],
+  { reads: true },
 )
 export interface FindUnsentRefundRow {
   id: string
@@ -873,6 +892,7 @@ export const listPendingOrders = many<{ subscription_id: string }, ListPendingOr
   'payments/list-pending-orders',
   `SELECT id FROM orders WHERE subscription_id = $1 AND status = 'pending' ORDER BY id`,
   ['subscription_id'],
+  { reads: true },
 )
 export interface ListPendingOrdersRow {
   id: string
@@ -1208,6 +1228,7 @@ export const readAbandoned = one<{ id: string }, ReadAbandonedRow>(
 FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
 WHERE s.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadAbandonedRow {
   abandoned: boolean
@@ -1324,6 +1345,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 FROM checkouts c
 WHERE c.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadCheckoutRow {
   id: string
@@ -1359,6 +1381,8 @@ export interface ReadCheckoutRow {
 export const readClock = one<{}, ReadClockRow>(
   'payments/read-clock',
   `SELECT payments_now() AS "now", "offset" FROM payment_clock`,
+  [],
+  { reads: true },
 )
 export interface ReadClockRow {
   now: string
@@ -1373,6 +1397,7 @@ export const readFirstOrder = one<{ subscription_id: string }, ReadFirstOrderRow
   'payments/read-first-order',
   `SELECT id FROM orders WHERE subscription_id = $1 AND period = 1`,
   ['subscription_id'],
+  { reads: true },
 )
 export interface ReadFirstOrderRow {
   id: string
@@ -1386,6 +1411,7 @@ export const readNextPeriod = one<{ subscription_id: string }, ReadNextPeriodRow
   'payments/read-next-period',
   `SELECT max(period) + 1 AS "period" FROM orders WHERE subscription_id = $1`,
   ['subscription_id'],
+  { reads: true },
 )
 export interface ReadNextPeriodRow {
   period: number
@@ -1442,6 +1468,7 @@ export const readOrderOfCheckout = one<{ id: string }, ReadOrderOfCheckoutRow>(
   'payments/read-order-of-checkout',
   `SELECT order_id FROM checkouts WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadOrderOfCheckoutRow {
   order_id: string
@@ -1466,6 +1493,7 @@ o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_
 FROM orders o
 WHERE o.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadOrderRow {
   id: string
@@ -1505,6 +1533,7 @@ export const readPaidState = one<{ id: string }, ReadPaidStateRow>(
 FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
 WHERE o.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadPaidStateRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
@@ -1528,6 +1557,7 @@ export const readPriceAndProduct = one<{ id: string }, ReadPriceAndProductRow>(
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadPriceAndProductRow {
   unit_amount: number
@@ -1548,6 +1578,7 @@ export const readPrices = many<{ ids: readonly string[] }, ReadPricesRow>(
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = ANY($1)`,
   ['ids'],
+  { reads: true },
 )
 export interface ReadPricesRow {
   id: string
@@ -1570,6 +1601,7 @@ r.created_at, r.updated_at
 FROM refunds r
 WHERE r.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadRefundRow {
   id: string
@@ -1596,6 +1628,7 @@ export const readRefundable = one<{ order_id: string }, ReadRefundableRow>(
 FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
 WHERE o.id = $1`,
   ['order_id'],
+  { reads: true },
 )
 export interface ReadRefundableRow {
   available: number
@@ -1624,6 +1657,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 FROM subscriptions s
 WHERE s.id = $2`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadSubscriptionRow {
   id: string
@@ -1660,6 +1694,8 @@ export interface ReadSubscriptionRow {
 export const readTime = one<{}, ReadTimeRow>(
   'payments/read-time',
   `SELECT payments_now() AS "now"`,
+  [],
+  { reads: true },
 )
 export interface ReadTimeRow {
   now: string

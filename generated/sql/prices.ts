@@ -49,6 +49,7 @@ t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindRow {
   id: string

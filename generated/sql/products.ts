@@ -15,6 +15,7 @@ export const find = optional<{ id: string }, FindRow>(
 FROM products t
 WHERE t.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindRow {
   id: string

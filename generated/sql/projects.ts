@@ -116,6 +116,7 @@ JOIN users inviter ON inviter.id = i.created_by
   LEFT JOIN users u ON u.id = $1 AND (u.email = i.email OR u.id = i.user_id)
 WHERE i.id = $2 AND i.project_id = $3`,
   ['user_id', 'id', 'project_id'],
+  { reads: true },
 )
 export interface FindInvitationRow {
   id: string
@@ -157,6 +158,7 @@ WHERE (u.id = $3 OR u.email = $4) AND u.status <> 'deleted' AND (
   OR s.organization_id = (SELECT p.organization_id FROM projects p WHERE p.id = $1)
 )`,
   ['project_id', 'caller_id', 'user_id', 'email'],
+  { reads: true },
 )
 export interface FindInviteeRow {
   id: string
@@ -178,6 +180,7 @@ jsonb_build_object(
 FROM members m JOIN users u ON u.id = m.user_id
 WHERE m.id = $2 AND m.project_id = $3`,
   ['origin', 'id', 'project_id'],
+  { reads: true },
 )
 export interface FindMemberRow {
   id: string
@@ -203,6 +206,7 @@ export const findMembership = optional<{ scope: string; user_id: string; project
 FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
 WHERE p.id = $3`,
   ['scope', 'user_id', 'project_id'],
+  { reads: true },
 )
 export interface FindMembershipRow {
   role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -219,6 +223,7 @@ export const findOtherOwner = optional<{ project_id: string; member_id: string }
 WHERE project_id = $1 AND role = 'owner' AND id <> $2
 ORDER BY created_at, id LIMIT 1`,
   ['project_id', 'member_id'],
+  { reads: true },
 )
 export interface FindOtherOwnerRow {
   user_id: string
@@ -241,6 +246,7 @@ WHERE i.project_id = $1 AND i.status = 'pending'
   AND i.email = $2 AND (i.email <> '' OR i.user_id = $3)
 LIMIT 1`,
   ['project_id', 'email', 'user_id'],
+  { reads: true },
 )
 export interface FindPendingInvitationRow {
   id: string
@@ -260,6 +266,7 @@ FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
 WHERE p.id = $3
   AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $4))`,
   ['scope', 'user_id', 'id', 'restorable_days'],
+  { reads: true },
 )
 export interface FindProjectRow {
   id: string
@@ -429,6 +436,7 @@ WHERE p.deleted_at < now() - make_interval(days => $1)
   AND ($2::timestamptz IS NULL OR (p.deleted_at, p.id) > ($2, $3))
 ORDER BY p.deleted_at, p.id LIMIT 100`,
   ['restorable_days', 'deleted_at', 'id'],
+  { reads: true },
 )
 export interface ListExpiredProjectsRow {
   id: string
@@ -727,6 +735,7 @@ export const readOwnerAndCount = one<{ id: string }, ReadOwnerAndCountRow>(
   'projects/read-owner-and-count',
   `SELECT owner_id, member_count FROM projects WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadOwnerAndCountRow {
   owner_id: string

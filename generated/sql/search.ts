@@ -15,6 +15,7 @@ WHERE k.id = ANY($1) AND c.status IN ('queued', 'processing') AND CASE WHEN k.pr
     WHERE m.project_id = k.project_id AND m.user_id = $2 AND m.ai_role IS NOT NULL
       AND p.status <> 'deleted') END`,
   ['knowledge_base_ids', 'user_id', 'project_ids'],
+  { reads: true },
 )
 export interface CountUnparsedDocumentsRow {
   count: number
@@ -40,6 +41,7 @@ FROM (
 ) l ON true
 ORDER BY 1, 2, 3, 4`,
   ['words', 'languages', 'knowledge_base_ids'],
+  { reads: true },
 )
 export interface FindLexemesRow {
   n: number
@@ -65,6 +67,7 @@ FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
   ) l
 ORDER BY 1, 3 DESC, 2, 4`,
   ['words', 'knowledge_base_ids', 'most'],
+  { reads: true },
 )
 export interface FindSimilarLexemesRow {
   n: number
@@ -87,6 +90,7 @@ FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
 WHERE to_tsvector(language::regconfig, unaccent(word)) = ''
 GROUP BY place ORDER BY count(*) DESC, place LIMIT 1`,
   ['words', 'languages'],
+  { reads: true },
 )
 export interface FindStopWordsRow {
   words: number[]
@@ -227,6 +231,7 @@ SELECT c.id, r.score, unaccent(d.name) AS "name"
 FROM ranked r JOIN chunks c ON c.ctid = r.place
 JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
   ['probes', 'limits', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+  { reads: true },
 )
 export interface RankByWordsRow {
   id: string
@@ -242,6 +247,7 @@ export const readChunkTexts = many<{ length: number; ids: readonly string[] }, R
   'search/read-chunk-texts',
   `SELECT id, left(text, $1) AS "text" FROM chunks WHERE id = ANY($2)`,
   ['length', 'ids'],
+  { reads: true },
 )
 export interface ReadChunkTextsRow {
   id: string
@@ -266,6 +272,7 @@ WHERE CASE WHEN k.project_id IS NULL THEN k.owner_id = $3 AND $4::text[] IS NULL
     WHERE m.project_id = k.project_id AND m.user_id = $3 AND m.ai_role IS NOT NULL
       AND p.status <> 'deleted') END ORDER BY r.place LIMIT $5`,
   ['chunk_ids', 'scores', 'user_id', 'project_ids', 'limit'],
+  { reads: true },
 )
 export interface ReadPassagesRow {
   chunk_id: string
@@ -300,6 +307,7 @@ WHERE k.id = ANY($1) AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND
     WHERE m.project_id = k.project_id AND m.user_id = $2 AND m.ai_role IS NOT NULL
       AND p.status <> 'deleted') END ORDER BY c.chunks DESC`,
   ['knowledge_base_ids', 'user_id', 'project_ids'],
+  { reads: true },
 )
 export interface ReadScopeRow {
   id: string

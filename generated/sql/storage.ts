@@ -64,6 +64,7 @@ FROM unnest($2::text[]) AS k (key)
   LEFT JOIN LATERAL jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text)
     ON v.size::text = split_part(k.key, '-', 2)`,
   ['before', 'keys'],
+  { reads: true },
 )
 export interface CompareBlobsRow {
   key: string
@@ -89,6 +90,7 @@ FROM (
 ) b
 GROUP BY 1`,
   ['before'],
+  { reads: true },
 )
 export interface CountBlobsByShardRow {
   shard: string
@@ -104,6 +106,8 @@ export const countExpectedBlobs = one<{}, CountExpectedBlobsRow>(
   `SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
   + (SELECT count(*) FROM account_exports WHERE blob_key IS NOT NULL)
   + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n"`,
+  [],
+  { reads: true },
 )
 export interface CountExpectedBlobsRow {
   n: number
@@ -245,6 +249,7 @@ export const findAvatarOfUser = optional<{ user_id: string }, FindAvatarOfUserRo
   'storage/find-avatar-of-user',
   `SELECT id, variants, updated_at FROM avatars WHERE user_id = $1`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindAvatarOfUserRow {
   id: string
@@ -260,6 +265,7 @@ export const findAvatar = optional<{ id: string }, FindAvatarRow>(
   'storage/find-avatar',
   `SELECT id, variants, updated_at FROM avatars WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindAvatarRow {
   id: string
@@ -279,6 +285,7 @@ f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindFileRow {
   id: string
@@ -318,6 +325,7 @@ WHERE NOT EXISTS (
 )
 ORDER BY n.position LIMIT 1`,
   ['names', 'workspace_id', 'folder', 'besides'],
+  { reads: true },
 )
 export interface FindFreeNameRow {
   name: string
@@ -341,6 +349,7 @@ l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.file_id = $1 AND l.id = $2`,
   ['file_id', 'id'],
+  { reads: true },
 )
 export interface FindLinkRow {
   id: string
@@ -377,6 +386,7 @@ FROM file_links l JOIN files f ON f.id = l.file_id
 WHERE l.digest = $1 AND (f.expires_at IS NULL OR f.expires_at > now())
   AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`,
   ['digest'],
+  { reads: true },
 )
 export interface FindLinkedFileRow {
   link_id: string
@@ -414,6 +424,7 @@ u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.
 u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
 u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindUploadRow {
   id: string
@@ -461,6 +472,8 @@ export const hasFiles = one<{}, HasFilesRow>(
   'storage/has-files',
   `SELECT EXISTS (SELECT FROM files) OR EXISTS (SELECT FROM avatars)
   OR EXISTS (SELECT FROM account_exports WHERE blob_key IS NOT NULL) AS has_files`,
+  [],
+  { reads: true },
 )
 export interface HasFilesRow {
   has_files: boolean
@@ -622,6 +635,7 @@ export const isNameTaken = one<{ workspace_id: string; folder: string; name: str
     AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
 ) AS is_taken`,
   ['workspace_id', 'folder', 'name', 'besides'],
+  { reads: true },
 )
 export interface IsNameTakenRow {
   is_taken: boolean
@@ -702,6 +716,7 @@ export const listAvatarBlobs = many<{ before: Date | string; after: string; limi
   `SELECT a.id, a.variants, a.updated_at < $1 AS is_counted
 FROM avatars a WHERE a.id > $2 ORDER BY a.id LIMIT $3`,
   ['before', 'after', 'limit'],
+  { reads: true },
 )
 export interface ListAvatarBlobsRow {
   id: string
@@ -720,6 +735,7 @@ WHERE expires_at <= now()
   AND ($1::timestamptz IS NULL OR (expires_at, id) > ($1, $2))
 ORDER BY expires_at, id LIMIT $3`,
   ['after_expires_at', 'after_id', 'limit'],
+  { reads: true },
 )
 export interface ListExpiredFilesRow {
   id: string
@@ -735,6 +751,7 @@ export const listExportBlobs = many<{ before: Date | string; after: string; limi
   `SELECT e.blob_key AS "key", e.bytes AS "bytes", e.completed_at < $1 AS "is_counted"
 FROM account_exports e WHERE e.blob_key > $2 ORDER BY e.blob_key LIMIT $3`,
   ['before', 'after', 'limit'],
+  { reads: true },
 )
 export interface ListExportBlobsRow {
   key: string
@@ -751,6 +768,7 @@ export const listFileBlobs = many<{ before: Date | string; after: string; limit:
   `SELECT f.blob_key AS key, f.bytes, f.created_at < $1 AS is_counted
 FROM files f WHERE f.blob_key > $2 ORDER BY f.blob_key LIMIT $3`,
   ['before', 'after', 'limit'],
+  { reads: true },
 )
 export interface ListFileBlobsRow {
   key: string
@@ -904,6 +922,7 @@ WHERE k.sweep_id = $1
   OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key))
 ORDER BY k.key LIMIT $4`,
   ['sweep_id', 'days', 'after', 'limit'],
+  { reads: true },
 )
 export interface ListRemovableBlobsRow {
   key: string
@@ -919,6 +938,7 @@ export const listUnusedMultiparts = many<{ keys: readonly string[] }, ListUnused
   `SELECT k.key AS "key" FROM unnest($1::text[]) AS k (key)
 WHERE NOT EXISTS (SELECT FROM uploads u WHERE u.multipart ->> 'key' = k.key AND u.file_id IS NULL)`,
   ['keys'],
+  { reads: true },
 )
 export interface ListUnusedMultipartsRow {
   key: string
@@ -936,6 +956,7 @@ WHERE NOT EXISTS (
   SELECT 1 FROM uploads u WHERE u.id = split_part(k.name, '.', 1) AND u.file_id IS NULL
 )`,
   ['names'],
+  { reads: true },
 )
 export interface ListUnusedPartialFilesRow {
   name: string
@@ -1207,6 +1228,7 @@ f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS ow
 FROM files f JOIN users u ON u.id = f.owner_id
 WHERE f.id = $2 AND (f.expires_at IS NULL OR f.expires_at > now())`,
   ['user_id', 'id'],
+  { reads: true },
 )
 export interface ReadFileRow {
   id: string
@@ -1242,6 +1264,7 @@ export const readIdentity = one<{ hours: number }, ReadIdentityRow>(
   `SELECT database_id, sweep_id, coalesce(swept_at <= now() - make_interval(hours => $1), true) AS is_due
 FROM database_identity`,
   ['hours'],
+  { reads: true },
 )
 export interface ReadIdentityRow {
   database_id: string
@@ -1257,6 +1280,7 @@ export const readIsHeld = optional<{ id: string }, ReadIsHeldRow>(
   'storage/read-is-held',
   `SELECT coalesce(held_until >= now(), false) AS is_held FROM uploads WHERE id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadIsHeldRow {
   is_held: boolean
@@ -1270,6 +1294,7 @@ export const readIsRequested = optional<{ id: string; holder: string }, ReadIsRe
   'storage/read-is-requested',
   `SELECT coalesce(lease_requested_at > now() - interval '3 seconds', false) AS is_requested FROM uploads WHERE id = $1 AND holder = $2`,
   ['id', 'holder'],
+  { reads: true },
 )
 export interface ReadIsRequestedRow {
   is_requested: boolean
@@ -1290,6 +1315,7 @@ export const readLinkStatus = optional<{ id: string }, ReadLinkStatusRow>(
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status FROM file_links l WHERE l.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface ReadLinkStatusRow {
   status: Schemas['FileLink']['status']
@@ -1305,6 +1331,7 @@ export const readUsage = one<{ workspace_id: string }, ReadUsageRow>(
   u.used - coalesce(f.bytes, 0) AS "reserved"
 FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = $1`,
   ['workspace_id'],
+  { reads: true },
 )
 export interface ReadUsageRow {
   files: number
@@ -1466,6 +1493,8 @@ export const summarizeQuarantine = many<{}, SummarizeQuarantineRow>(
   'storage/summarize-quarantine',
   `SELECT reason, count(*)::int AS n, sum(bytes)::bigint AS "bytes", min(since) AS "since"
 FROM quarantined_blobs GROUP BY reason ORDER BY reason`,
+  [],
+  { reads: true },
 )
 export interface SummarizeQuarantineRow {
   reason: 'deleted' | 'unknown'

@@ -217,6 +217,7 @@ LEFT JOIN (
 ) t ON t.day = d.day
 ORDER BY d.day`,
   ['user_id', 'days'],
+  { reads: true },
 )
 export interface ReadUsageRow {
   day: string

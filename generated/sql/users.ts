@@ -131,6 +131,7 @@ export const findAccountOfLimits = one<{ user_id: string }, FindAccountOfLimitsR
   'users/find-account-of-limits',
   `SELECT limits_of($1) AS "account_id"`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindAccountOfLimitsRow {
   account_id: string
@@ -151,6 +152,7 @@ FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON
   LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface FindApiKeyByIdRow {
   id: string
@@ -185,6 +187,7 @@ FROM api_keys k JOIN users u ON u.id = k.user_id LEFT JOIN service_accounts s ON
   LEFT JOIN users a ON a.id = s.account_id LEFT JOIN organizations o ON o.id = s.account_id
 WHERE k.digest = decode($1, 'hex')`,
   ['digest'],
+  { reads: true },
 )
 export interface FindApiKeyRow {
   id: string
@@ -211,6 +214,8 @@ export interface FindApiKeyRow {
 export const findOldestAdmin = optional<{}, FindOldestAdminRow>(
   'users/find-oldest-admin',
   `SELECT id FROM users WHERE role = 'admin' AND status = 'active' ORDER BY created_at, id LIMIT 1`,
+  [],
+  { reads: true },
 )
 export interface FindOldestAdminRow {
   id: string
@@ -226,6 +231,7 @@ export const findProfile = optional<{ origin: string; id: string }, FindProfileR
 $1 || u.avatar_url AS avatar_url, u.status,
 u.role, u.metadata, u.created_at, u.updated_at FROM users u WHERE u.id = $2 AND u.status <> 'deleted'`,
   ['origin', 'id'],
+  { reads: true },
 )
 export interface FindProfileRow {
   id: string
@@ -256,6 +262,7 @@ WHERE m.user_id = $1 AND m.role = 'owner' AND m.project_status <> 'deleted'
   )
 LIMIT 1`,
   ['user_id'],
+  { reads: true },
 )
 export interface FindSolelyOwnedProjectRow {
   id: string
@@ -269,6 +276,7 @@ export const hasOtherAdmin = optional<{ id: string }, HasOtherAdminRow>(
   'users/has-other-admin',
   `SELECT true AS found FROM users WHERE role = 'admin' AND status = 'active' AND id <> $1 LIMIT 1`,
   ['id'],
+  { reads: true },
 )
 export interface HasOtherAdminRow {
   found: boolean
@@ -281,6 +289,8 @@ export interface HasOtherAdminRow {
 export const hasUsers = one<{}, HasUsersRow>(
   'users/has-users',
   `SELECT EXISTS (SELECT FROM users) AS found`,
+  [],
+  { reads: true },
 )
 export interface HasUsersRow {
   found: boolean
@@ -294,6 +304,7 @@ export const isAdmin = optional<{ id: string }, IsAdminRow>(
   'users/is-admin',
   `SELECT true AS found FROM users WHERE role = 'admin' AND status = 'active' AND id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface IsAdminRow {
   found: boolean
@@ -313,6 +324,7 @@ export const isInKeyFamily = optional<{ id: string; family_of: string }, IsInKey
 )
 SELECT id FROM family)`,
   ['id', 'family_of'],
+  { reads: true },
 )
 export interface IsInKeyFamilyRow {
   found: boolean
@@ -328,6 +340,7 @@ export const isRecentSignIn = optional<{ id: string }, IsRecentSignInRow>(
   `SELECT id FROM sign_ins WHERE id = $1 AND created_at > now() - interval '10 minutes'
   AND created_at < now() + interval '1 minute' AND expires_at > now()`,
   ['id'],
+  { reads: true },
 )
 export interface IsRecentSignInRow {
   id: string
@@ -341,6 +354,7 @@ export const isServiceAccount = optional<{ id: string }, IsServiceAccountRow>(
   'users/is-service-account',
   `SELECT id FROM service_accounts WHERE user_id = $1`,
   ['id'],
+  { reads: true },
 )
 export interface IsServiceAccountRow {
   id: string
@@ -621,6 +635,7 @@ export const ownersOfKeys = many<{ ids: readonly string[] }, OwnersOfKeysRow>(
   'users/owners-of-keys',
   `SELECT DISTINCT user_id FROM api_keys WHERE id = ANY($1)`,
   ['ids'],
+  { reads: true },
 )
 export interface OwnersOfKeysRow {
   user_id: string
@@ -634,6 +649,7 @@ export const readQuotas = one<{ account_id: string }, ReadQuotasRow>(
   'users/read-quotas',
   `SELECT coalesce(jsonb_object_agg(quota, used), '{}') AS "quotas" FROM quota_usage WHERE user_id = $1`,
   ['account_id'],
+  { reads: true },
 )
 export interface ReadQuotasRow {
   quotas: Record<string, number>
@@ -653,6 +669,7 @@ FROM settings s LEFT JOIN members m
   ON m.project_id = s.default_project_id AND m.user_id = s.user_id AND m.project_status <> 'deleted'
 WHERE s.user_id = $1`,
   ['user_id'],
+  { reads: true },
 )
 export interface ReadSettingsRow {
   theme: 'system' | 'light' | 'dark'
@@ -687,6 +704,7 @@ export const readUse = one<{ user_id: string; heartbeat_timeout_seconds: number 
     SELECT jsonb_object_agg(quota, used) FROM quota_usage WHERE user_id = account_of($1)
   ), '{}') AS quotas`,
   ['user_id', 'heartbeat_timeout_seconds'],
+  { reads: true },
 )
 export interface ReadUseRow {
   storage_bytes: number
@@ -712,6 +730,7 @@ WHERE u.id = ANY($2) AND u.status <> 'deleted' AND ($3 OR u.id = $4 OR u.id IN (
     WHERE my.user_id = $4 AND my.project_status <> 'deleted'
       AND ($5::text[] IS NULL OR my.project_id = ANY($5)))))`,
   ['origin', 'ids', 'is_operator', 'reader', 'key_projects'],
+  { reads: true },
 )
 export interface ReadVisibleUsersRow {
   id: string

@@ -125,6 +125,7 @@ JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = $2`,
   ['unlimited_key_types', 'id'],
+  { reads: true },
 )
 export interface FindDeliveryRow {
   id: string
@@ -157,6 +158,7 @@ export const findSecretsOfOtherKeys = many<{ after: string; pattern: string; cou
 WHERE id > $1 AND secret <> '' AND (secret NOT LIKE $2 OR previous_secret NOT LIKE $2)
 ORDER BY id LIMIT $3`,
   ['after', 'pattern', 'count'],
+  { reads: true },
 )
 export interface FindSecretsOfOtherKeysRow {
   id: string
@@ -349,6 +351,7 @@ export const listReadableEndpoints = many<{ user_id: string; key_scopes: readonl
 WHERE user_id = $1 AND deleted_at IS NULL AND scopes <@ $2
   AND ($3::text[] IS NULL OR (NOT all_projects AND project_ids <@ $3))`,
   ['user_id', 'key_scopes', 'key_projects'],
+  { reads: true },
 )
 export interface ListReadableEndpointsRow {
   id: string
@@ -508,6 +511,7 @@ JOIN users u ON u.id = w.user_id
 LEFT JOIN event_readers m ON m.project_id = e.project_id AND m.user_id = w.user_id
 WHERE d.id = ANY(ARRAY(SELECT unnest($2::text[]))) AND d.status = 'pending'`,
   ['unlimited_key_types', 'ids'],
+  { reads: true },
 )
 export interface ReadDueDeliveriesRow {
   delivery_id: string

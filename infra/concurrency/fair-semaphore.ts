@@ -1,6 +1,5 @@
 // A semaphore that is fair between users: how many tasks run at once, in total and for each user.
 import { tooManyOpen, unavailable } from '../errors.ts'
-import { OpenCounts } from './open-counts.ts'
 
 export interface FairSemaphoreOptions {
   /** Tasks that run at once, and those of one user. */
@@ -23,7 +22,6 @@ type Start = () => void
 export class FairSemaphore {
   readonly #options: FairSemaphoreOptions
   readonly #runningByUser = new Map<string, number>()
-  readonly #away = new OpenCounts('tasks', Infinity)
   /** The user who waits the longest for a turn comes first. */
   readonly #waitingByUser = new Map<string, Set<Start>>()
   #running = 0
@@ -58,27 +56,6 @@ export class FairSemaphore {
     this.#startNext()
   }
 
-  /**
-   * Gives up the turn of a running task of the user while `work`, which only waits, is under way. After the
-   * maximum wait for another turn the task goes on without one.
-   */
-  async leave<T>(user: string, work: () => Promise<T>): Promise<T> {
-    this.#away.add(user)
-    this.#end(user)
-    try {
-      return await work()
-    } finally {
-      this.#away.remove(user)
-      if (this.#hasSpace(user)) this.#count(user, 1)
-      else await this.#queue(user).catch(() => this.#count(user, 1))
-    }
-  }
-
-  /** The tasks of the user that run, wait, or have left their turn. */
-  countOpen(user: string): number {
-    return this.#runningOf(user) + this.#waitingOf(user) + this.#away.countOpen(user)
-  }
-
   #hasSpace(user: string): boolean {
     return this.#running < this.#options.total && this.#runningOf(user) < this.#options.perUser
   }
@@ -101,7 +78,7 @@ export class FairSemaphore {
   /** Waits for the user's turn, which counts as running from then on. */
   async #wait(user: string, signal?: AbortSignal): Promise<void> {
     const { maxWaiting, perUser, name } = this.#options
-    if (this.#waitingOf(user) + this.#away.countOpen(user) >= maxWaiting)
+    if (this.#waitingOf(user) >= maxWaiting)
       throw tooManyOpen(name, perUser + maxWaiting)
     signal?.throwIfAborted()
     await this.#queue(user, signal)

@@ -14,7 +14,7 @@ interface Connection {
   submittedNamedStatements: Record<string, string>
 }
 
-/** `label`: the file in prisma/sql. */
+/** `label`: the file in prisma/sql. `reads`: it may share a round trip with statements of others. */
 export interface Config {
   name?: string | undefined
   text: string
@@ -22,6 +22,9 @@ export interface Config {
   types?: Types
   rowMode?: 'array' | undefined
   label?: string | undefined
+  reads?: boolean | undefined
+  /** Runs in the context of the request whose statement it is. Default: that of the batch. */
+  inContext?: (<T>(work: () => T) => T) | undefined
 }
 
 type Types = Pick<typeof pg.types, 'getTypeParser'>

@@ -1,7 +1,7 @@
 // Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
-import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
+import type { Config } from './batch.ts'
 import { openConnection, type Client } from './client.ts'
 import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin, Transaction } from './db.ts'
@@ -10,7 +10,9 @@ import { WrongRoleError } from './hosts.ts'
 import { LazyPrisma } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
-import { createUserTurns } from './user-share.ts'
+import { requestTimeout } from '../errors.ts'
+import { SharedReads } from './shared-reads.ts'
+import { connectionsPerUser, createUserTurns } from './user-share.ts'
 
 export type { Db, RequestOrigin, SqlClient, Transaction }
 
@@ -119,9 +121,10 @@ export function openDatabase({
   }
   const transactions = new Transactions({ pool, prisma, toApiError, onRows })
   const turns = createUserTurns(poolSize)
+  const sharedReads = new SharedReads({ pool, turns, inFlight: connectionsPerUser(poolSize) })
 
   const sqlOn = (pool: pg.Pool): SqlClient['sql'] =>
-    sqlBy((config) => queryOn(pool, config), onRows, toApiError)
+    sqlBy(async (config) => (await queryOn(pool, [config]))[0], onRows, toApiError)
 
   const database: Database = {
     pool,
@@ -154,16 +157,30 @@ export function openDatabase({
     afterCommit: (effect) => {
       void (async () => await effect())().catch(onError)
     },
-    forRequest: (request) => ({
-      prisma: prisma.client,
-      later: database.later,
-      afterCommit: database.afterCommit,
-      request,
-      ...queuedByUser(turns, request, {
-        sql: database.sql,
-        transaction: (work) => transactions.run(work, request),
-      }),
-    }),
+    // The statements and transactions of a request wait for those of other requests of the user.
+    forRequest(request) {
+      const user = request.accountId ?? request.actor?.user_id ?? request.id
+      let hasStarted = false
+      const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
+        turns.run(user, async () => {
+          if (!hasStarted && request.isGone?.() === true) throw requestTimeout()
+          hasStarted = true
+          return await work()
+        })
+      const send = (config: Config): Promise<pg.QueryResult> =>
+        config.reads === true
+          ? sharedReads.run(user, config)
+          : inTurn(async () => (await queryOn(pool, [config]))[0])
+      const sql = sqlBy(send, onRows, toApiError)
+      return {
+        prisma: prisma.client,
+        later: { sql },
+        afterCommit: database.afterCommit,
+        request,
+        sql,
+        transaction: (work) => inTurn(() => transactions.run(work, request)),
+      }
+    },
     translateError: toApiError,
     async ping(milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
@@ -191,18 +208,4 @@ export function openDatabase({
     },
   }
   return database
-}
-
-/** The statements and transactions of a request wait for those of other requests of the user. */
-function queuedByUser(
-  turns: FairSemaphore,
-  { actor, accountId }: RequestOrigin,
-  { sql, transaction }: Pick<Db, 'sql' | 'transaction'>,
-): Pick<Db, 'sql' | 'transaction'> {
-  if (actor === null) return { sql, transaction }
-  const user = accountId ?? actor.user_id
-  return {
-    sql: async (statement, values) => await turns.run(user, () => sql(statement, values)),
-    transaction: async (work) => await turns.run(user, () => transaction(work)),
-  }
 }

@@ -18,6 +18,8 @@ export interface RequestOrigin {
   } | null
   /** The account whose limits the request uses; default: the user. */
   accountId?: string | null
+  /** Whether the client has disconnected: a request that waited for its turn does not start then. */
+  isGone?: () => boolean
 }
 
 /** The database or a transaction. Services run their queries on it. */

@@ -234,7 +234,7 @@ export function compose(
   )
   const searches = filters.some((name) => list.filters[name].searches)
   const prepared = searches ? { text } : statement<unknown>(text)
-  return { statement: { ...prepared, label }, names, keys }
+  return { statement: { ...prepared, label, reads: !searches }, names, keys }
 }
 
 /** Closes the gaps that the parameters of filters leave that are not selected. */

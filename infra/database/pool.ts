@@ -144,16 +144,16 @@ export function createPool({
   return pool
 }
 
-/** Sends a statement on a connection of the pool. */
-export async function queryOn(pool: pg.Pool, config: Config): Promise<pg.QueryResult> {
+/** Sends statements in one round trip, on a connection of the pool. After an error none has a result. */
+export async function queryOn(pool: pg.Pool, configs: Config[]): Promise<pg.QueryResult[]> {
   const client = await pool.connect()
   const batch = new Batch()
-  const answer = batch.add(config)
+  const answers = Promise.all(configs.map((config) => batch.add(config)))
   client.query(batch as unknown as pg.Submittable)
   try {
-    const result = await answer
+    const results = await answers
     client.release()
-    return result
+    return results
   } catch (error) {
     client.release(error as Error)
     throw error

@@ -11,6 +11,8 @@ type Query<Parameters, Result> = (db: SqlClient, ...parameters: Arguments<Parame
 interface QueryOptions {
   /** The best plan depends on the values, so the statement is not prepared. Default false. */
   searches?: boolean
+  /** The statement has no effect, and may share a round trip with others. Default false. */
+  reads?: boolean
   /** Parameters that may be lists and are sent as JSON. pg itself sends a list as an array of PostgreSQL. */
   json?: string[]
 }
@@ -67,9 +69,9 @@ function prepare<Row>(
   label: string,
   text: string,
   names: string[],
-  { searches = false, json = [] }: QueryOptions = {},
+  { searches = false, reads = false, json = [] }: QueryOptions = {},
 ): (db: SqlClient, parameters?: any) => Promise<Row[]> {
-  const prepared: Statement<Row> = { ...(searches ? { text } : statement<Row>(text)), label }
+  const prepared: Statement<Row> = { ...(searches ? { text } : statement<Row>(text)), label, reads }
   return (db, parameters) => db.sql(prepared, valuesOf(names, parameters, json))
 }
 

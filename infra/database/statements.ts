@@ -12,6 +12,8 @@ export interface Statement<Row> {
   text: string
   /** The file of prisma/sql that it comes from, for tests. */
   label?: string
+  /** The statement has no effect, and may share a round trip with others (shared-reads.ts). */
+  reads?: boolean
   row?: Row
 }
 
@@ -57,9 +59,9 @@ export function sqlBy(
   onRows: OnRows | undefined,
   toApiError: (error: unknown) => unknown = (error) => error,
 ): SqlClient['sql'] {
-  return async ({ name, text, label }, values) => {
+  return async ({ name, text, label, reads }, values) => {
     try {
-      const { rows } = await run({ name, text, values, types, label })
+      const { rows } = await run({ name, text, values, types, label, reads })
       if (label !== undefined) onRows?.(label, rows)
       return rows
     } catch (error) {

@@ -10,11 +10,15 @@ type Statement = string | { text: string; label?: string }
 export function traceStatements(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: any[]) => any
   client.query = ((...args: any[]) => {
-    if (currentTraceparent() === undefined) return query(...args)
     if (args[0] instanceof Batch) {
-      for (const { config, result } of args[0].statements) endWith(result, startStatement(config))
+      for (const { config, result } of args[0].statements) {
+        const start = (): End | null => (currentTraceparent() === undefined ? null : startStatement(config))
+        const end = config.inContext === undefined ? start() : config.inContext(start)
+        if (end !== null) endWith(result, end)
+      }
       return query(...args)
     }
+    if (currentTraceparent() === undefined) return query(...args)
     const end = startStatement(args[0] as Statement)
     const callback = args.at(-1)
     if (typeof callback === 'function') {

@@ -8,6 +8,13 @@ const maxWaiting = 10_000
 const maxWaitMs = 15_000
 
 /**
+ * After longer work, the user's next waiting work is delayed by the duration of the longer one, up to the
+ * maximum: slow statements and transactions of one user take half of the time, and other users the other half.
+ */
+const shortMs = 4
+const maxPauseMs = 50
+
+/**
  * How many connections of the pool one user may use. At most twice the CPUs that are left for PostgreSQL when
  * it is on the same machine: further statements of the user would only take CPU from those of other users.
  */
@@ -22,5 +29,6 @@ export function createUserTurns(poolSize: number): FairSemaphore {
     perUser: connectionsPerUser(poolSize),
     maxWaiting,
     maxWaitMs,
+    pauseAfter: (milliseconds) => (milliseconds < shortMs ? 0 : Math.min(milliseconds, maxPauseMs)),
   })
 }

@@ -82,7 +82,7 @@ export const userLimits: DeclaredLimit[] = [
 interface Sources {
   config: Readonly<Config>
   rateLimits: RateLimitReader
-  turns: { countOpen(userId: string): number }
+  openRequests: { countOpen(userId: string): number }
   eventStreams: { countOpen(userId: string): number }
   openUploads: { countOpen(userId: string): number }
 }
@@ -105,13 +105,13 @@ function quotasWithUse(config: Readonly<Config>, used: Record<string, number>): 
 
 export async function readLimits(
   db: Db,
-  { config, rateLimits, turns, eventStreams, openUploads }: Sources,
+  { config, rateLimits, openRequests, eventStreams, openUploads }: Sources,
   { userId, accountId }: Principal,
 ): Promise<Limit[]> {
   const use = await sql.readUse(db, { user_id: userId, heartbeat_timeout_seconds: heartbeatTimeoutSeconds })
   const usedOthers: Record<OtherLimit, number> = {
     storage_bytes: use.storage_bytes,
-    open_requests: turns.countOpen(accountId),
+    open_requests: openRequests.countOpen(accountId),
     open_uploads: openUploads.countOpen(accountId),
     event_streams: eventStreams.countOpen(accountId),
     open_answers: use.answers,

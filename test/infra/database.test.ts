@@ -65,7 +65,7 @@ t.test('a statement fails when PostgreSQL stops to answer on a connection that w
   client.release()
   process.kill(rows[0].pid, 'SIGSTOP')
   t.teardown(() => process.kill(rows[0].pid, 'SIGCONT'))
-  await t.rejects(queryOn(pool, { text: 'SELECT 1' }), /Query read timeout/)
+  await t.rejects(queryOn(pool, [{ text: 'SELECT 1' }]), /Query read timeout/)
 })
 
 t.test('no query runs after the end of its transaction', async (t) => {

@@ -6,6 +6,8 @@ export interface Catalog {
   tables: Map<string, TableColumn[]>
   /** The TypeScript type of a value of each SQL type, as a row returns it, by OID. */
   types: Map<number, ColumnType>
+  /** The functions of the database that may write. */
+  volatile: Set<string>
 }
 
 export interface TableColumn {
@@ -90,7 +92,10 @@ export async function readCatalog(client: pg.Client): Promise<Catalog> {
         parameter: `readonly ${arrayOf(scalar.parameter ?? scalar.row)}`,
       })
   }
-  return { tables, types }
+  const functions = await client.query<{ name: string }>(`
+    SELECT proname AS name FROM pg_proc
+    WHERE pronamespace = 'public'::regnamespace AND provolatile = 'v'`)
+  return { tables, types, volatile: new Set(functions.rows.map(({ name }) => name)) }
 }
 
 function arrayOf(type: string): string {

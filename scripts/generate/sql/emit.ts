@@ -7,6 +7,8 @@ export interface Described {
   source: SqlSource
   parameters: TypedParameter[]
   columns: Column[]
+  /** Whether the statement only reads, without locks. */
+  reads: boolean
 }
 
 interface TypedName {
@@ -52,7 +54,8 @@ function moduleOf(statements: Described[]): string {
   return `${banner}${imports.join('\n')}\n${alias}\n${body}`
 }
 
-function functionOf({ source, parameters, columns }: Described, isOfResource: boolean): string {
+function functionOf(described: Described, isOfResource: boolean): string {
+  const { source, parameters, columns } = described
   const { name, returns, comment, file } = source
   const row = `${name[0].toUpperCase()}${name.slice(1)}Row`
   const { list } = source
@@ -79,10 +82,10 @@ function functionOf({ source, parameters, columns }: Described, isOfResource: bo
     `export const ${name} = ${returns}<${types.join(', ')}>(`,
     `  '${labelOf(source)}',`,
     returns === 'page' ? listOf(source) : `  ${literal(source.text)},`,
-    ...(returns !== 'page' && (parameters.length > 0 || source.searches)
+    ...(returns !== 'page' && (parameters.length > 0 || source.searches || described.reads)
       ? [`  ${namesOf(parameters)},`]
       : []),
-    ...(returns === 'page' ? [] : optionsOf(source, parameters, isOfResource)),
+    ...(returns === 'page' ? [] : optionsOf(described, isOfResource)),
     ')',
     ...(returns === 'none' ? [] : [rowType(row, columns)]),
     '',
@@ -91,14 +94,13 @@ function functionOf({ source, parameters, columns }: Described, isOfResource: bo
 
 /** A resource with x-crud passes values of JSON columns as they are; other callers write lists as JSON. */
 function optionsOf(
-  { name, searches }: SqlSource,
-  parameters: TypedParameter[],
+  { source: { name, searches }, parameters, reads }: Described,
   isOfResource: boolean,
 ): string[] {
   const isWrite = isOfResource && ['insert', 'update'].includes(name)
   const json = isWrite ? parameters.filter(({ isJson }) => isJson) : []
   const options = [
-    ...(searches ? ['searches: true'] : []),
+    ...(searches ? ['searches: true'] : reads ? ['reads: true'] : []),
     ...(json.length > 0 ? [`json: ${namesOf(json)}`] : []),
   ]
   return options.length === 0 ? [] : [`  { ${options.join(', ')} },`]
@@ -168,6 +170,7 @@ export function typed(
 ): Described {
   return {
     source,
+    reads: onlyReads(source.text.sql, catalog),
     parameters: source.parameters.map(({ name, nullable: isNullable, optional, nullableElements }, i) => {
       const { name: sqlType, parameter } = catalog.types.get(parameters[i])!
       const type = nullableElements
@@ -187,4 +190,14 @@ export function typed(
       nullable: source.nullable.get(name) ?? (nullable.length === columns.length ? nullable[i] : true),
     })),
   }
+}
+
+/** Words of statements that write, lock or notify, and functions of PostgreSQL that do so or take time. */
+const effects =
+  /\b(INSERT|UPDATE|DELETE|MERGE|LOCK|NOTIFY|FOR (KEY )?SHARE)\b|\b(pg_|set_config|nextval)\w*\(/i
+
+/** Whether a statement has no effect, so that it may share a round trip with those of other requests. */
+function onlyReads(sql: string, { volatile }: Catalog): boolean {
+  if (!/^\s*(SELECT|WITH)\b/i.test(sql) || effects.test(sql)) return false
+  return [...sql.matchAll(/\b(\w+)\(/g)].every(([, name]) => !volatile.has(name))
 }
