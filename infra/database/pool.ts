@@ -146,7 +146,11 @@ export function createPool({
 
 /** Sends statements in one round trip, on a connection of the pool. After an error none has a result. */
 export async function queryOn(pool: pg.Pool, configs: Config[]): Promise<pg.QueryResult[]> {
-  const client = await pool.connect()
+  return await sendOn(await pool.connect(), configs)
+}
+
+/** As `queryOn`, and releases the connection. */
+export async function sendOn(client: pg.PoolClient, configs: Config[]): Promise<pg.QueryResult[]> {
   const batch = new Batch()
   const answers = Promise.all(configs.map((config) => batch.add(config)))
   client.query(batch as unknown as pg.Submittable)

@@ -3,7 +3,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import type { Config } from './batch.ts'
-import { queryOn } from './pool.ts'
+import { sendOn } from './pool.ts'
 import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 import { isTracing } from '../telemetry/spans.ts'
 
@@ -83,32 +83,40 @@ export class SharedReads {
 
   async #send(reads: Read[]): Promise<void> {
     this.#inFlight++
-    const sentAt = performance.now()
     try {
-      const results = await queryOn(
-        this.#options.pool,
-        reads.map(({ config }) => config),
-      )
-      reads.forEach(({ resolve }, i) => resolve(results[i]))
-      if (performance.now() - sentAt > slowMs) this.#separate(reads)
+      const client = await this.#options.pool.connect()
+      await this.#sendOn(client, reads)
     } catch (error) {
-      this.#separate(reads)
-      if (reads.length === 1) reads[0].reject(error)
-      else
-        for (const { user, config, resolve, reject } of reads) this.#runAlone(user, config).then(resolve, reject)
+      for (const { reject } of reads) reject(error)
     } finally {
       this.#inFlight--
       if (this.#waiting.size > 0) this.#schedule()
     }
   }
 
+  async #sendOn(client: pg.PoolClient, reads: Read[]): Promise<void> {
+    const sentAt = performance.now()
+    try {
+      const results = await sendOn(
+        client,
+        reads.map(({ config }) => config),
+      )
+      reads.forEach(({ resolve }, i) => resolve(results[i]))
+      if (performance.now() - sentAt > slowMs) this.#separate(reads)
+    } catch (error) {
+      this.#separate(reads)
+      if (reads.length === 1) throw error
+      for (const { user, config, resolve, reject } of reads) this.#runAlone(user, config).then(resolve, reject)
+    }
+  }
+
   async #runAlone(user: string, config: Config): Promise<pg.QueryResult> {
-    const { pool, turns } = this.#options
-    return await turns.run(user, async () => {
-      const startedAt = performance.now()
-      const [result] = await queryOn(pool, [config])
-      if (performance.now() - startedAt <= slowMs) this.#alone.delete(user)
-      else this.#separate([{ user }])
+    return await this.#options.turns.run(user, async () => {
+      const client = await this.#options.pool.connect()
+      const sentAt = performance.now()
+      const [result] = await sendOn(client, [config])
+      if (performance.now() - sentAt > slowMs) this.#separate([{ user }])
+      else this.#alone.delete(user)
       return result
     })
   }
@@ -120,7 +128,15 @@ export class SharedReads {
   }
 
   #separate(reads: Array<Pick<Read, 'user'>>): void {
-    const until = performance.now() + aloneMs
-    for (const { user } of reads) this.#alone.set(user, until)
+    const now = performance.now()
+    // The first of the map is over first.
+    for (const [user, until] of this.#alone) {
+      if (until > now) break
+      this.#alone.delete(user)
+    }
+    for (const { user } of reads) {
+      this.#alone.delete(user)
+      this.#alone.set(user, now + aloneMs)
+    }
   }
 }

@@ -159,13 +159,23 @@ t.test('parallel requests keep their statements apart', async (t) => {
     OTEL_BSP_SCHEDULE_DELAY: '100',
   })
   const client = createClient(server.url, bootstrapKey)
-  await Promise.all(Array.from({ length: 12 }, (_, i) => client.post('/projects', { name: `project ${i}` })))
-  const requests = () => collector.spans.filter(({ name }) => name === 'POST /v1/projects')
-  await waitUntil(() => requests().length === 12, 'the spans of all requests')
-  for (const { traceId, spanId } of requests()) {
-    const statements = collector.spans.filter(
-      (span) => span.traceId === traceId && span.parentSpanId === spanId,
+  const made = await Promise.all(
+    Array.from({ length: 12 }, (_, i) => client.post('/projects', { name: `project ${i}` })),
+  )
+  await Promise.all(made.map(({ body }) => client.get(`/projects/${body.id}`)))
+  const requests = (name: string) => collector.spans.filter((span) => span.name === name)
+  const reads = () => requests('GET /v1/projects/{id}')
+  const writes = () => requests('POST /v1/projects')
+  await waitUntil(() => writes().length === 12 && reads().length === 12, 'the spans of all requests')
+  const statementsOf = ({ traceId, spanId }: { traceId: string; spanId: string }) =>
+    collector.spans.filter((span) => span.traceId === traceId && span.parentSpanId === spanId)
+  for (const request of reads())
+    t.same(
+      statementsOf(request).map(({ name }) => name),
+      ['projects/find-project'],
     )
+  for (const request of writes()) {
+    const statements = statementsOf(request)
     t.equal(statements.filter(({ name }) => /BEGIN/.test(name)).length, 1)
     t.equal(statements.filter(({ name }) => /COMMIT/.test(name)).length, 1)
   }

@@ -197,7 +197,7 @@ const effects =
   /\b(INSERT|UPDATE|DELETE|MERGE|LOCK|NOTIFY|FOR (KEY )?SHARE)\b|\b(pg_|set_config|nextval)\w*\(/i
 
 /** Whether a statement has no effect, so that it may share a round trip with those of other requests. */
-function onlyReads(sql: string, { volatile }: Catalog): boolean {
+export function onlyReads(sql: string, { volatile }: Catalog): boolean {
   if (!/^\s*(SELECT|WITH)\b/i.test(sql) || effects.test(sql)) return false
   return [...sql.matchAll(/\b(\w+)\(/g)].every(([, name]) => !volatile.has(name))
 }
