@@ -106,7 +106,8 @@ export class SharedReads {
     } catch (error) {
       this.#separate(reads)
       if (reads.length === 1) throw error
-      for (const { user, config, resolve, reject } of reads) this.#runAlone(user, config).then(resolve, reject)
+      for (const { user, config, resolve, reject } of reads)
+        this.#runAlone(user, config).then(resolve, reject)
     }
   }
 
