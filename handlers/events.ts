@@ -53,7 +53,7 @@ export const events = {
     if (from !== undefined) await readEvents(db, principal, from, 1, filter)
     // The position is read before the response starts, so the stream contains every event that happens after
     // that.
-    return { status: 200, body: eventStreams.open(principal, filter, from ?? (await numberEvents(db))) }
+    return { status: 200, body: eventStreams.open(principal, filter, from ?? (await numberEvents(db)).last) }
   },
 } satisfies Handlers<'events'>
 

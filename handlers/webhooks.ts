@@ -38,7 +38,7 @@ export const webhooks = {
     return await db.transaction(async (tx) => {
       if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
       const { row, endpoint, secret } = newEndpoint(principal, body, cipher)
-      // Emitted before the endpoint is inserted, so that the event is not sent to the endpoint itself: its
+      // Before the endpoint, which receives the events after it (`events_after`), so not this one: its
       // owner does not have the secret yet to verify the signature.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })
       await tx.prisma.webhookEndpoint.create({ data: row, select: { id: true } })

@@ -167,6 +167,7 @@ export function createServices({
     leadership,
     streamsPerUser: config.streamsPerUser,
     positionInterval: config.streamPing * 1000,
+    onDeliveries: deliveries.announce,
     onError,
   })
   const events = createEmitter({

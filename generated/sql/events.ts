@@ -6,6 +6,109 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
+ * Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization, to
+ * the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a sale,
+ * to those of operators, too. OFFSET 0 keeps each event a search of its own.
+ * @see prisma/sql/events/add-event-deliveries.sql
+ */
+export const addEventDeliveries = many<{ after: number; through: number; unlimited_key_types: readonly string[] }, AddEventDeliveriesRow>(
+  'events/add-event-deliveries',
+  `WITH e AS MATERIALIZED (
+  SELECT * FROM events WHERE sequence > $1 AND sequence <= $2 AND delivers
+), recipients AS (
+  SELECT r.* FROM e CROSS JOIN LATERAL (
+    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    FROM event_readers m JOIN webhook_endpoints w ON w.user_id = m.user_id JOIN users u ON u.id = w.user_id
+    WHERE m.project_id = e.project_id AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
+  CASE WHEN e.type <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($3)
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
+)
+)) AND w.events_after < e.position OFFSET 0
+  ) r
+  WHERE e.project_id IS NOT NULL
+  UNION
+  SELECT r.* FROM e CROSS JOIN LATERAL (
+    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
+    WHERE w.user_id = e.user_id AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
+  CASE WHEN e.type <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($3)
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
+)
+)) AND w.events_after < e.position OFFSET 0
+  ) r
+  WHERE e.project_id IS NULL AND e.user_id IS NOT NULL
+  UNION
+  SELECT r.* FROM e CROSS JOIN LATERAL (
+    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
+    WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
+  CASE WHEN e.type <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($3)
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
+)
+)) AND w.events_after < e.position OFFSET 0
+  ) r
+  WHERE e.project_id IS NULL AND e.user_id IS NULL
+  UNION
+  SELECT r.* FROM e CROSS JOIN LATERAL (
+    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
+  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
+    WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
+  CASE WHEN e.type <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
+  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
+AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($3)
+  ELSE e.project_id = ANY(w.project_ids) END)
+AND (
+  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
+    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
+    ELSE true END
+  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
+)
+)) AND w.events_after < e.position OFFSET 0
+  ) r
+  WHERE e.scope = 'payments:read'
+)
+, deliveries AS (
+  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
+  SELECT new_id('whd', r.created_at), r.id, r.event_id, r.created_at, r.created_at FROM recipients r
+  RETURNING id, endpoint_id, event_id
+), added_jobs AS (
+  INSERT INTO jobs (queue, lane, group_id, data)
+  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', r.traceparent))
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id AND d.event_id = r.event_id
+)
+SELECT id FROM deliveries`,
+  ['after', 'through', 'unlimited_key_types'],
+)
+export interface AddEventDeliveriesRow {
+  id: string
+}
+
+/**
  * Whether an event or a delivery is in no month.
  * @see prisma/sql/events/default-partitions-have-rows.sql
  */
@@ -96,241 +199,44 @@ export interface FindEventRow {
 }
 
 /**
- * Inserts an event for admins, with a delivery for each endpoint of admins that receives it.
- * @see prisma/sql/events/insert-admin-event.sql
+ * Adds a delivery of an event to one endpoint, and its job. Returns the id of the delivery.
+ * @see prisma/sql/events/insert-endpoint-delivery.sql
  */
-export const insertAdminEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertAdminEventRow>(
-  'events/insert-admin-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *), recipients AS (
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
-  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
+export const insertEndpointDelivery = one<{ event_id: string; created_at: Date | string; traceparent: string | null; endpoint_id: string }, InsertEndpointDeliveryRow>(
+  'events/insert-endpoint-delivery',
+  `WITH recipients AS (
+  SELECT $1::text AS event_id, $2::timestamptz AS created_at, $3::text AS traceparent,
+    $4::text AS id, false AS failing
 )
 , deliveries AS (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
-  RETURNING id, endpoint_id
+  SELECT new_id('whd', r.created_at), r.id, r.event_id, r.created_at, r.created_at FROM recipients r
+  RETURNING id, endpoint_id, event_id
 ), added_jobs AS (
   INSERT INTO jobs (queue, lane, group_id, data)
   SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
-  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
+    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', r.traceparent))
+  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id AND d.event_id = r.event_id
 )
 SELECT id FROM deliveries`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
+  ['event_id', 'created_at', 'traceparent', 'endpoint_id'],
 )
-export interface InsertAdminEventRow {
+export interface InsertEndpointDeliveryRow {
   id: string
 }
 
 /**
- * Inserts an event with a delivery to one endpoint.
- * @see prisma/sql/events/insert-endpoint-event.sql
+ * Inserts an event. With `delivers`, it gets its deliveries when it is numbered.
+ * @see prisma/sql/events/insert-event.sql
  */
-export const insertEndpointEvent = one<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; endpoint_id: string; traceparent: string | null }, InsertEndpointEventRow>(
-  'events/insert-endpoint-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
+export const insertEvent = none<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; delivers: boolean; traceparent: string | null; created_at: Date | string }>(
+  'events/insert-event',
+  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  delivers, traceparent, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11)), recipients AS (
-  SELECT $12::text AS id, false AS failing
+  $11, $12, $13)`,
+  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'delivers', 'traceparent', 'created_at'],
 )
-, deliveries AS (
-  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
-  RETURNING id, endpoint_id
-), added_jobs AS (
-  INSERT INTO jobs (queue, lane, group_id, data)
-  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
-  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-)
-SELECT id FROM deliveries`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'endpoint_id', 'traceparent'],
-)
-export interface InsertEndpointEventRow {
-  id: string
-}
-
-/**
- * Inserts an event of a project or an organization, with a delivery for each endpoint of members and
- * operators that receives it.
- * @see prisma/sql/events/insert-project-event.sql
- */
-export const insertProjectEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertProjectEventRow>(
-  'events/insert-project-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *), recipients AS (
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM event_readers m
-    JOIN webhook_endpoints w ON w.user_id = m.user_id
-    JOIN users u ON u.id = w.user_id
-    CROSS JOIN e
-  WHERE m.project_id = $3 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
-  UNION
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
-  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
-)
-, deliveries AS (
-  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
-  RETURNING id, endpoint_id
-), added_jobs AS (
-  INSERT INTO jobs (queue, lane, group_id, data)
-  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
-  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-)
-SELECT id FROM deliveries`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
-)
-export interface InsertProjectEventRow {
-  id: string
-}
-
-/**
- * Inserts an event for everyone, with a delivery for each endpoint that receives it.
- * @see prisma/sql/events/insert-public-event.sql
- */
-export const insertPublicEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertPublicEventRow>(
-  'events/insert-public-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *), recipients AS (
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
-  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
-)
-, deliveries AS (
-  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
-  RETURNING id, endpoint_id
-), added_jobs AS (
-  INSERT INTO jobs (queue, lane, group_id, data)
-  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
-  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-)
-SELECT id FROM deliveries`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
-)
-export interface InsertPublicEventRow {
-  id: string
-}
-
-/**
- * Inserts an event about a user, with a delivery for each endpoint of the user and of operators that receives
- * it.
- * @see prisma/sql/events/insert-user-event.sql
- */
-export const insertUserEvent = many<{ id: string; type: string; project_id: string | null; user_id: string | null; scope: string; role: 'owner' | 'admin' | 'editor' | 'viewer' | null; request_id: string | null; client_request_id: string | null; actor: object | string; data: object | string; created_at: Date | string; unlimited_key_types: readonly string[]; traceparent: string | null }, InsertUserEventRow>(
-  'events/insert-user-event',
-  `WITH e AS (INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
-  created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
-  $11) RETURNING *), recipients AS (
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-  FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
-  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-  WHERE w.user_id = $4 AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
-  UNION
-  SELECT w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
-FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN e CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
-  NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
-WHERE u.role = 'admin' AND $5 = 'payments:read' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[$2, split_part($2, '.', 1) || '.*',
-  CASE WHEN $2 <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
-  e.scope = ANY(w.scopes) AND ((u.role='admin') OR e.scope <> 'admin')
-AND (w.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY($12)
-  ELSE e.project_id = ANY(w.project_ids) END)
-AND (
-  CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
-    WHEN e.user_id IS NOT NULL THEN e.user_id = w.user_id
-    ELSE true END
-  OR (e.scope = 'payments:read' AND (u.role='admin') AND w.scopes && '{admin,payments:sell}')
-)
-))
-)
-, deliveries AS (
-  INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
-  SELECT new_id('whd', $11), r.id, $1, $11, $11 FROM recipients r
-  RETURNING id, endpoint_id
-), added_jobs AS (
-  INSERT INTO jobs (queue, lane, group_id, data)
-  SELECT 'webhook-deliveries', CASE WHEN r.failing THEN 'failing' ELSE 'main' END, r.id,
-    jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', $13::text))
-  FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id
-)
-SELECT id FROM deliveries`,
-  ['id', 'type', 'project_id', 'user_id', 'scope', 'role', 'request_id', 'client_request_id', 'actor', 'data', 'created_at', 'unlimited_key_types', 'traceparent'],
-)
-export interface InsertUserEventRow {
-  id: string
-}
 
 /**
  * A batch of the events that only a deleted user could read. Operators still read the sales.
@@ -386,6 +292,23 @@ export interface ListProjectEventsRow {
 }
 
 /**
+ * Takes the numbered events whose deliveries are not added yet: those after a sequence, through another. One
+ * caller at a time.
+ * @see prisma/sql/events/lock-undelivered.sql
+ */
+export const lockUndelivered = one<{ limit: number }, LockUndeliveredRow>(
+  'events/lock-undelivered',
+  `WITH log AS (SELECT delivered_sequence, last_sequence FROM event_log FOR UPDATE)
+UPDATE event_log l SET delivered_sequence = least(log.last_sequence, log.delivered_sequence + $1) FROM log
+RETURNING log.delivered_sequence AS after, l.delivered_sequence AS through`,
+  ['limit'],
+)
+export interface LockUndeliveredRow {
+  after: number
+  through: number
+}
+
+/**
  * Makes the next months of events and deliveries. Returns the number of partitions.
  * @see prisma/sql/events/make-partitions.sql
  */
@@ -399,17 +322,19 @@ export interface MakePartitionsRow {
 
 /**
  * Assigns a sequence to a batch of the committed events that have none. Returns the last sequence of the
- * log and the number of events.
+ * log, the number of events, and whether numbered events lack their deliveries.
  * @see prisma/sql/events/number-events.sql
  */
 export const numberEvents = one<{ limit: number }, NumberEventsRow>(
   'events/number-events',
-  `SELECT last AS "last", numbered AS "numbered" FROM number_events($1)`,
+  `SELECT last AS "last", numbered AS "numbered", lacks_deliveries() AS "undelivered"
+FROM number_events($1)`,
   ['limit'],
 )
 export interface NumberEventsRow {
   last: number
   numbered: number
+  undelivered: boolean
 }
 
 /**

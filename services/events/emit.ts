@@ -1,6 +1,6 @@
-// Emits events. `emit` inserts the event in the transaction that makes the change, with a delivery and its
-// job for every webhook endpoint that selects the event and may receive it. A rollback therefore removes all.
-// The statement is sent with the next one of the transaction, or with its COMMIT.
+// Emits events. `emit` inserts the event in the transaction that makes the change, so a rollback removes it. The
+// statement is sent with the next one of the transaction, or with its COMMIT. The event gets its deliveries when
+// it is numbered (log.ts).
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
 import type { components } from '../../generated/types.ts'
@@ -10,7 +10,6 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import type { Queue } from '../../infra/jobs/queue.ts'
 import { currentTraceparent } from '../../infra/telemetry/spans.ts'
 import { assertMatchesSchema } from '../../infra/validation/response-check.ts'
-import { unlimitedKeyTypes } from './log.ts'
 
 type Actor = components['schemas']['Actor']
 
@@ -61,14 +60,6 @@ const systemActor: Actor = {
   service_account_id: null,
 }
 
-/** Insert an event with its deliveries, by the event's audience. */
-const insertStatements = {
-  members: sql.insertProjectEvent,
-  user: sql.insertUserEvent,
-  admins: sql.insertAdminEvent,
-  everyone: sql.insertPublicEvent,
-}
-
 export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions): Emitter {
   return {
     async emit(tx, type, object, { previous, userId, endpointId } = {}) {
@@ -76,7 +67,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const id = newId('evt')
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
-      const { projectId, organizationId, ownerId, audience } = audienceOf(type, object, userId)
+      const { projectId, organizationId, ownerId } = placeOf(type, object, userId)
       const actor = tx.request?.actor ?? systemActor
       const requestId = tx.request?.id ?? null
       const clientRequestId = tx.request?.clientRequestId ?? null
@@ -95,39 +86,32 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         actor,
         data,
         created_at: at,
-        // Only this type is compared with them.
-        unlimited_key_types: unlimitedKeyTypes.filter((other) => other === type),
+        delivers: endpointId === undefined,
         traceparent: currentTraceparent() ?? null,
       }
-      if (endpointId !== undefined) {
-        const delivery = await sql.insertEndpointEvent(tx, { ...event, endpoint_id: endpointId })
-        tx.afterCommit(deliveries.announce)
-        tx.afterCommit(onEmitted)
-        return { id, deliveryIds: [delivery.id] }
-      }
-      const inserted = insertStatements[audience](tx.later, event)
       // Its error is that of the transaction.
-      inserted.catch(() => {})
-      tx.afterCommit(async () => {
-        if ((await inserted).length > 0) deliveries.announce()
-        onEmitted()
-      })
-      return { id, deliveryIds: [] }
+      sql.insertEvent(tx.later, event).catch(() => {})
+      tx.afterCommit(onEmitted)
+      if (endpointId === undefined) return { id, deliveryIds: [] }
+      const { traceparent } = event
+      const row = { event_id: id, endpoint_id: endpointId, traceparent, created_at: at }
+      const delivery = await sql.insertEndpointDelivery(tx, row)
+      tx.afterCommit(deliveries.announce)
+      return { id, deliveryIds: [delivery.id] }
     },
   }
 }
 
-/** The project, the organization or the user that the event belongs to, and who receives it. */
-function audienceOf(type: EventType, object: object, userId: string | undefined) {
+/** The project, the organization or the user that the event belongs to; none for admins or everyone. */
+function placeOf(type: EventType, object: object, userId: string | undefined) {
   const info: EventInfo = eventTypes[type]
   const idIn = (field: string | null) =>
     field === null ? null : (object as Record<string, string | null>)[field]
   const place = { projectId: idIn(info.project), organizationId: idIn(info.organization), ownerId: null }
-  if (place.projectId !== null || place.organizationId !== null)
-    return { ...place, audience: 'members' as const }
-  if (info.audience === 'admins' || info.audience === 'everyone') return { ...place, audience: info.audience }
+  if (place.projectId !== null || place.organizationId !== null) return place
+  if (info.audience === 'admins' || info.audience === 'everyone') return place
   if (userId === undefined) throw new Error(`the event ${type} needs a userId`)
-  return { ...place, ownerId: userId, audience: 'user' as const }
+  return { ...place, ownerId: userId }
 }
 
 interface Payload {

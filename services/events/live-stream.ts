@@ -21,6 +21,7 @@ import { roleByScope, type MemberRoles } from '../projects/access.ts'
 import type { StreamEvents } from '../../generated/operations.ts'
 import type { EventCursors } from './cursors.ts'
 import {
+  addDeliveries,
   canReadEvent,
   numberEvents,
   readEvents,
@@ -43,6 +44,8 @@ export interface EventStreamsOptions {
   leadership?: Pick<Leadership, 'leading' | 'onChange'>
   /** Streams that one user may have open in this process. */
   streamsPerUser: number
+  /** Called when this process has added deliveries. */
+  onDeliveries?: () => void
   onError?: (error: Error) => void
   /** Milliseconds between two polls of the log when no notification arrives. Default 1,000. */
   interval?: number
@@ -107,6 +110,7 @@ export class EventStreams {
   readonly #listener: Bus
   readonly #leadership: Pick<Leadership, 'leading'>
   readonly #askLeader: () => void
+  readonly #onDeliveries: () => void
   readonly #onError: (error: Error) => void
   readonly #interval: number
   readonly #positionInterval: number
@@ -135,6 +139,7 @@ export class EventStreams {
     listener,
     leadership,
     streamsPerUser,
+    onDeliveries = () => {},
     onError = () => {},
     interval = 1_000,
     positionInterval = 10_000,
@@ -143,6 +148,7 @@ export class EventStreams {
     this.#principals = principals
     this.#cursors = cursors
     this.#open = new OpenCounts('event streams', streamsPerUser, 'event_streams')
+    this.#onDeliveries = onDeliveries
     this.#onError = onError
     this.#interval = interval
     this.#positionInterval = positionInterval
@@ -187,6 +193,8 @@ export class EventStreams {
     this.#askedAt = null
     if (last <= this.#last) return
     this.#last = last
+    // The reader that numbered them adds no deliveries.
+    if (this.#leadership.leading) this.#numberingRequested = true
     this.#requestPoll()
   }
 
@@ -259,12 +267,14 @@ export class EventStreams {
     }
   }
 
-  /** The last sequence of the log, after numbering if that was requested. */
+  /** The last sequence of the log, after numbering if that was requested, which adds deliveries, too. */
   async #findEnd(): Promise<number> {
     if (!this.#numberingRequested) return this.#last
     this.#numberingRequested = false
     try {
-      this.#last = await numberEvents(this.#db)
+      const { last, undelivered } = await numberEvents(this.#db)
+      this.#last = last
+      if (undelivered && (await addDeliveries(this.#db)) > 0) this.#onDeliveries()
     } catch (error) {
       this.#numberingRequested = true
       throw error

@@ -70,11 +70,33 @@ const firstBlock = 100
 /** Events that one call of number_events() numbers. */
 const numberingBatchSize = 1000
 
-/** Assigns a sequence to every committed event that has none. Returns the last sequence of the log. */
-export async function numberEvents(db: SqlClient): Promise<number> {
+/**
+ * Assigns a sequence to every committed event that has none. Returns the last sequence of the log, and whether
+ * events of the log lack their deliveries.
+ */
+export async function numberEvents(db: SqlClient): Promise<{ last: number; undelivered: boolean }> {
   for (;;) {
-    const { last, numbered } = await sql.numberEvents(db, { limit: numberingBatchSize })
-    if (numbered < numberingBatchSize) return last
+    const { last, numbered, undelivered } = await sql.numberEvents(db, { limit: numberingBatchSize })
+    if (numbered < numberingBatchSize) return { last, undelivered }
+  }
+}
+
+/**
+ * Adds the deliveries of the numbered events that lack them, and their jobs. The lock comes first: the rows are
+ * then read as they are after the caller before.
+ * @returns how many it added.
+ */
+export async function addDeliveries(db: Db): Promise<number> {
+  for (let added = 0; ;) {
+    const { count, isLast } = await db.transaction(async (tx) => {
+      const { after, through } = await sql.lockUndelivered(tx, { limit: numberingBatchSize })
+      if (after === through) return { count: 0, isLast: true }
+      const range = { after, through, unlimited_key_types: unlimitedKeyTypes }
+      const deliveries = await sql.addEventDeliveries(tx, range)
+      return { count: deliveries.length, isLast: through - after < numberingBatchSize }
+    })
+    added += count
+    if (isLast) return added
   }
 }
 

@@ -24,7 +24,7 @@ import {
 import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
 import { catalogFor, insertedSubscription, pages } from '../support/database/db-fixtures-payments.ts'
 import { isLongForm } from '../support/long-form.ts'
-import { recordChanges } from '../support/server/changes.ts'
+import { recordChanges, whenDelivered } from '../support/server/changes.ts'
 import { createApiKey, createMember, createProject, createUser } from '../support/database/db-fixtures.ts'
 import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 
@@ -450,6 +450,7 @@ for (const info of writes) {
     if (typeof place === 'string' && object.id !== undefined)
       t.ok(reply.text.includes(object.id), 'the event is about the object of the response')
 
+    await whenDelivered(server.services.database.pool)
     for (const row of rows) {
       const place = { projectId: projectId ?? organizationId }
       t.match(row, { clientRequestId: `writes ${id}`, ...place }, row.type)

@@ -10,6 +10,7 @@ import { catalogFor } from '../support/database/db-fixtures-payments.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Person } from '../support/server/server.ts'
 import { typedClient } from '../support/http/typed-client.ts'
+import { whenDelivered } from '../support/server/changes.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import {
   bringForward,
@@ -38,6 +39,7 @@ const outcome = statement<{ status: string; error: string | null; tries: number 
   FROM webhook_deliveries d WHERE d.id = $1`)
 
 async function waitingFor({ id }: Endpoint, type: string): Promise<string> {
+  await whenDelivered(database.pool)
   const found = (await database.sql(pending, [id])).filter((row) => row.type === type)
   if (found.length !== 1) throw new Error(`${found.length} deliveries of ${type} wait`)
   return found[0].id
@@ -191,8 +193,10 @@ t.test(
     const order = async (fields: object = {}) =>
       (await buyer.client.post('/payments/orders', { items: [{ price_id: price }], ...fields })).body.id
     const ids = [await order(), await order({ project_id: project.id })]
-    const sales = async ({ id }: Endpoint) =>
-      (await database.sql(pending, [id])).filter(({ type }) => type === 'order.created')
+    const sales = async ({ id }: Endpoint) => {
+      await whenDelivered(database.pool)
+      return (await database.sql(pending, [id])).filter(({ type }) => type === 'order.created')
+    }
     t.same(await sales(others), [], 'never to another user')
     const [own, inProject] = await sales(endpoint)
     t.notOk((await database.sql(pending, [endpoint.id])).some(({ type }) => type === 'project.created'))
@@ -341,6 +345,7 @@ t.test('an endpoint created by a key limited to projects receives no events outs
   for (const session of [{ title: 'shared', project_id: project.id }, { title: 'private' }])
     t.equal((await person.client.post('/ai/sessions', session)).status, 201)
   await person.client.put('/user/profile', { name: 'Someone' })
+  await whenDelivered(database.pool)
   // Simulates a delivery that already exists.
   const [earlier] = await database.sql(
     statement<{ id: string }>(`

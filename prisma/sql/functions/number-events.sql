@@ -1,6 +1,6 @@
 -- Numbers committed events, one caller at a time, and notifies the readers of the log. A sequence that is
 -- drawn while writing becomes visible out of order: a reader that asks for events after a number could miss
--- one that commits late.
+-- one that commits late. While there is no webhook endpoint, no event waits for its deliveries.
 CREATE OR REPLACE FUNCTION number_events(most integer, OUT last bigint, OUT numbered integer)
 RETURNS record
 LANGUAGE plpgsql
@@ -22,7 +22,10 @@ BEGIN
   SELECT count(*) INTO numbered FROM written;
   IF numbered > 0 THEN
     last := last + numbered;
-    UPDATE event_log SET last_sequence = last;
+    -- After the events were read: the endpoint of one of them may be as new as the event.
+    UPDATE event_log SET last_sequence = last, delivered_sequence =
+      CASE WHEN EXISTS (SELECT FROM webhook_endpoints WHERE enabled AND deleted_at IS NULL)
+        THEN delivered_sequence ELSE last END;
     PERFORM pg_notify('events', last::text);
   END IF;
 END $function$;

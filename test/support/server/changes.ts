@@ -2,6 +2,7 @@
 import pg from 'pg'
 import type { Test } from 'tap'
 import type { TestServer } from './server.ts'
+import { waitUntil } from './wait.ts'
 
 /**
  * The number of recorded changes by table, or by partition of a partitioned table. A TRUNCATE counts as one.
@@ -9,11 +10,28 @@ import type { TestServer } from './server.ts'
 export type Changes = Record<string, number>
 
 /** Columns that are written in the background, some time after the request that caused it. */
-const backgroundColumns = ['last_used_at', 'last_used_ip', 'download_count', 'sequence', 'last_sequence']
+const backgroundColumns = [
+  'last_used_at',
+  'last_used_ip',
+  'download_count',
+  'sequence',
+  'last_sequence',
+  'delivered_sequence',
+]
 /** The lease of a resumable upload, which a rejected request takes and gives back. */
 const leaseColumns = ['holder', 'held_until', 'lease_requested_at', 'temp_name']
 /** A change of these columns alone is not counted. */
 const ignoredColumns = [...backgroundColumns, ...leaseColumns]
+
+/** Waits until all committed events have their numbers and deliveries. */
+export async function whenDelivered(client: Pick<pg.Client, 'query'>): Promise<void> {
+  const text = `SELECT NOT EXISTS (SELECT FROM events WHERE sequence IS NULL) AND
+    (SELECT delivered_sequence = last_sequence FROM event_log) AS done`
+  await waitUntil(
+    async () => (await client.query({ name: 'delivered', text })).rows[0].done,
+    'the deliveries',
+  )
+}
 
 /**
  * Installs triggers that record changes in the server's database.
@@ -52,6 +70,7 @@ export async function recordChanges(
   const text = `WITH counted AS (DELETE FROM test.changes RETURNING name)
     SELECT name, count(*)::int AS count FROM counted GROUP BY name`
   return async () => {
+    await whenDelivered(client)
     const { rows } = await client.query<{ name: string; count: number }>({ name: 'changes', text })
     for (const { name, count } of rows) counts.set(name, (counts.get(name) ?? 0) + count)
     return Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b)))
