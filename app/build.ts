@@ -81,6 +81,7 @@ export async function buildApp({
   app.decorateRequest('account', null)
   app.decorateRequest('createdId', null)
   app.decorateRequest('projectId', null)
+  app.decorateRequest('waits', null)
   traceRequests(app)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })

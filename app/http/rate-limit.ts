@@ -11,6 +11,7 @@ import {
 import { rateLimited } from '../../infra/errors.ts'
 import { Pace } from './pace.ts'
 import type { RedisConnection } from './redis.ts'
+import { whileWaiting } from './waits.ts'
 
 /** These policies limit addresses. All others limit users. */
 const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail', 'refresh'])
@@ -155,7 +156,7 @@ export async function countRequest(
 ): Promise<void> {
   await requireAllowed(reply, await limits.consume(policy, client))
   const wait = limits.pace(policy, client)
-  if (wait !== null) await wait
+  if (wait !== null) await whileWaiting(reply.request, 'pace', wait)
 }
 
 /** The refusals in a window that are sent at once, and the milliseconds that each further one waits. */

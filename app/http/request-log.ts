@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { traceIds } from '../logging.ts'
 import { clientRequestId } from './request-headers.ts'
+import { loggedWaits } from './waits.ts'
 
 /** Ids and names of resources. API keys and the tokens of file links are longer. */
 const logged = '(?!plat_)[\\w.~-]{0,36}'
@@ -25,6 +26,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
       status: reply.statusCode,
       code: request.answeredError?.code,
       ms: Math.round(reply.elapsedTime * 10) / 10,
+      waited_ms: loggedWaits(request),
       user_id: request.principal?.userId,
       key_id: request.principal?.credentialId,
       address: request.ip,

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import type { Bytes, OperationInfo } from '../../infra/contract/operation.ts'
 import { Replay, type Once } from '../../infra/contract/replay.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
-import { notAcceptable, type ApiError } from '../../infra/errors.ts'
+import { notAcceptable, requestTimeout, type ApiError } from '../../infra/errors.ts'
 import type { HandlerServices } from '../../services/handler.ts'
 import type { Services } from '../../services/services.ts'
 import { actorOf } from '../../services/users/authentication.ts'
@@ -30,6 +30,7 @@ import { receiveInTurns } from './json-body.ts'
 import { turn } from './loop-turns.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { nameReference } from './references.ts'
+import { noteWait, whileWaiting } from './waits.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import {
   eventText,
@@ -114,7 +115,7 @@ export class OperationRoute {
   async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { info } = this
     const next = turn(request)
-    if (next !== null) await next
+    if (next !== null) await whileWaiting(request, 'main_thread', next)
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)
@@ -146,8 +147,14 @@ export class OperationRoute {
     const { info } = this
     const { database } = this.context.services
     const call = new OperationCall(this, request, reply, input)
-    const isGone = (): boolean => reply.raw.closed
-    const db = database.forRequest({ ...requestOriginOf(request), isGone })
+    let hasStarted = false
+    const onTurn = (waitedMs: number): void => {
+      noteWait(request, 'connection', waitedMs)
+      // Nothing is lost: the client has gone while the request waited.
+      if (!hasStarted && reply.raw.closed) throw requestTimeout()
+      hasStarted = true
+    }
+    const db = database.forRequest({ ...requestOriginOf(request), onTurn })
     if (this.#answersEvents) return await call.respondWithEvents(db)
     if (this.#answersBytes) return await call.respondWithBytes(db)
     if (info.static === true) {

@@ -10,7 +10,6 @@ import { WrongRoleError } from './hosts.ts'
 import { LazyPrisma } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
-import { requestTimeout } from '../errors.ts'
 import { SharedReads } from './shared-reads.ts'
 import { connectionsPerUser, createUserTurns } from './user-share.ts'
 
@@ -160,13 +159,13 @@ export function openDatabase({
     // The statements and transactions of a request wait for those of other requests of the user.
     forRequest(request) {
       const user = request.accountId ?? request.actor?.user_id ?? request.id
-      let hasStarted = false
-      const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-        turns.run(user, async () => {
-          if (!hasStarted && request.isGone?.() === true) throw requestTimeout()
-          hasStarted = true
+      const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+        const askedAt = performance.now()
+        return turns.run(user, async () => {
+          request.onTurn?.(performance.now() - askedAt)
           return await work()
         })
+      }
       const send = (config: Config): Promise<pg.QueryResult> =>
         config.reads === true
           ? sharedReads.run(user, config)

@@ -18,8 +18,8 @@ export interface RequestOrigin {
   } | null
   /** The account whose limits the request uses; default: the user. */
   accountId?: string | null
-  /** Whether the client has disconnected: a request that waited for its turn does not start then. */
-  isGone?: () => boolean
+  /** Called when the request has its turn for a connection, with the milliseconds that it waited. */
+  onTurn?: (waitedMs: number) => void
 }
 
 /** The database or a transaction. Services run their queries on it. */
