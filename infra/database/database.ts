@@ -7,7 +7,7 @@ import { isWriteRefused, translateError, type ConstraintError } from './errors.t
 import type { Db, RequestOrigin, Transaction } from './db.ts'
 import { createPool, queryOn, type Pool } from './pool.ts'
 import { WrongRoleError } from './hosts.ts'
-import { LazyPrisma } from './prisma.ts'
+import { LazyPrisma, whenLoaded } from './prisma.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -172,7 +172,9 @@ export function openDatabase({
           : inTurn(async () => (await queryOn(pool, [config]))[0])
       const sql = sqlBy(send, onRows, toApiError)
       return {
-        prisma: prisma.client,
+        get prisma() {
+          return whenLoaded(() => prisma.load(), inTurn)
+        },
         later: { sql },
         afterCommit: database.afterCommit,
         request,

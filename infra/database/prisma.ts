@@ -50,16 +50,20 @@ async function createPrismaClient(pool: pg.Pool, onError: (error: Error) => void
   })
 }
 
-/** A client whose methods wait until `load` has returned the real one. */
-export function whenLoaded(load: () => Promise<any>): PrismaInTransaction {
+type Run = (work: () => Promise<unknown>) => Promise<unknown>
+
+/** A client whose methods wait until `load` has returned the real one, and are called by `run`. */
+export function whenLoaded(load: () => Promise<any>, run: Run = (work) => work()): PrismaInTransaction {
   const methodsOf = (find: (client: any) => any): Record<string, unknown> =>
     new Proxy(
       {},
       {
         get:
           (_target, method: string) =>
-          async (...values: unknown[]) =>
-            await find(await load())[method](...values),
+          async (...values: unknown[]) => {
+            const client = find(await load())
+            return await run(() => client[method](...values))
+          },
       },
     )
   return new Proxy(

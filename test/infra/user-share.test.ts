@@ -43,9 +43,13 @@ t.test(
     })
     t.same(await other.sql(one, []), [{ one: 1 }])
     t.equal(await other.transaction(async () => 'done'), 'done')
-    t.equal(isAnswered, false, 'a statement waits, too')
+    const byPrisma = busy.prisma.user.count().then(() => {
+      isAnswered = true
+    })
+    t.equal(await other.prisma.user.count(), 0)
+    t.equal(isAnswered, false, 'statements and queries of Prisma wait, too')
     mayEnd.resolve()
-    await Promise.all([...transactions, waiting])
+    await Promise.all([...transactions, waiting, byPrisma])
     t.equal(most, atOnce)
   },
 )
