@@ -6,9 +6,9 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization, to
- * the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a sale,
- * to those of operators, too. OFFSET 0 keeps each event a search of its own.
+ * Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization,
+ * to the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a
+ * sale, to those of operators, too. OFFSET 0 keeps each event a search of its own.
  * @see prisma/sql/events/add-event-deliveries.sql
  */
 export const addEventDeliveries = many<{ after: number; through: number; unlimited_key_types: readonly string[] }, AddEventDeliveriesRow>(
@@ -205,8 +205,8 @@ export interface FindEventRow {
 export const insertEndpointDelivery = one<{ event_id: string; created_at: Date | string; traceparent: string | null; endpoint_id: string }, InsertEndpointDeliveryRow>(
   'events/insert-endpoint-delivery',
   `WITH recipients AS (
-  SELECT $1::text AS event_id, $2::timestamptz AS created_at, $3::text AS traceparent,
-    $4::text AS id, false AS failing
+  SELECT $1::text AS event_id, $2::timestamptz AS created_at,
+    $3::text AS traceparent, $4::text AS id, false AS failing
 )
 , deliveries AS (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)

@@ -78,8 +78,7 @@ export class FairSemaphore {
   /** Waits for the user's turn, which counts as running from then on. */
   async #wait(user: string, signal?: AbortSignal): Promise<void> {
     const { maxWaiting, perUser, name } = this.#options
-    if (this.#waitingOf(user) >= maxWaiting)
-      throw tooManyOpen(name, perUser + maxWaiting)
+    if (this.#waitingOf(user) >= maxWaiting) throw tooManyOpen(name, perUser + maxWaiting)
     signal?.throwIfAborted()
     await this.#queue(user, signal)
   }

@@ -1,5 +1,5 @@
-// Reads share round trips: those that are asked for in one iteration of the event loop are sent as one batch, on
-// one connection. Users take turns in a batch, so that one with many reads does not delay the others.
+// Reads share round trips: those that are asked for in one iteration of the event loop are sent as one batch,
+// on one connection. Users take turns in a batch, so that one with many reads does not delay the others.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import type { Config } from './batch.ts'

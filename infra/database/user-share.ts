@@ -9,7 +9,8 @@ const maxWaitMs = 15_000
 
 /**
  * After longer work, the user's next waiting work is delayed by the duration of the longer one, up to the
- * maximum: slow statements and transactions of one user take half of the time, and other users the other half.
+ * maximum: slow statements and transactions of one user take half of the time, and those of other users the
+ * other half.
  */
 const shortMs = 4
 const maxPauseMs = 50

@@ -34,8 +34,8 @@ export interface ProjectReport {
 /**
  * @param file an OpenAPI document of version 2.0 to 3.2, in one file or several.
  * @param out a folder; existing handlers in it are kept.
- * @param options `isPlugin`: only the Fastify plugin, for an app of one's own; `noFormats`: the server does not
- * validate formats.
+ * @param options `isPlugin`: only the Fastify plugin, for an app of one's own; `noFormats`: the server does
+ * not validate formats.
  * @returns also the files and URLs of which the document consists.
  * @throws DocumentError before anything is written, if the document cannot be read.
  */
@@ -134,8 +134,8 @@ const annotations = new Set(
 const isPlace = /^#\/(?!.*\/(\$defs|definitions)\/)(paths|webhooks|components\/(?!x-))/
 
 /**
- * Moves the schemas in `$defs`, which it takes for properties, and in extensions to the components. Changes the
- * document.
+ * Moves the schemas in `$defs`, which it takes for properties, and in extensions to the components. Changes
+ * the document.
  */
 function withoutDefinitions(document: any): void {
   const names = new Map<unknown, string>()
@@ -166,7 +166,10 @@ const withRequired = `type WithRequired<T, K extends PropertyKey> = T extends un
     ? T & { [P in Extract<keyof T, K>]-?: T[P] }
     : never;`
 
-/** openapi-typescript would resolve a `$ref` in an example, and has no types of extensions. Changes the document. */
+/**
+ * openapi-typescript would resolve a `$ref` in an example, and has no types of extensions. Changes the
+ * document.
+ */
 function withoutOtherReferences(document: any): void {
   walkObjects(document, (node) => {
     for (const [key, value] of Object.entries(node))

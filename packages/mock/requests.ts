@@ -112,7 +112,10 @@ function listsIn(value: Json): Array<{ holder: Json; name: string; list: Json[] 
   ])
 }
 
-/** The problems of a discriminated body are only those of the alternative that it chooses. Changes the document. */
+/**
+ * The problems of a discriminated body are only those of the alternative that it chooses. Changes the
+ * document.
+ */
 function withChosenAlternatives(document: Json): Json {
   for (const schema of discriminatedIn(document).filter(isMapped)) {
     const chosen = withChosenAlternative(schema)

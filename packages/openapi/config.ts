@@ -1,5 +1,5 @@
-// The configuration file of all commands: `toolkit.config.ts`, `.mts`, `.js` or `.json` in the working folder,
-// or the file of `--config`. Options of the command line take precedence.
+// The configuration file of all commands: `toolkit.config.ts`, `.mts`, `.js` or `.json` in the working
+// folder, or the file of `--config`. Options of the command line take precedence.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'

@@ -13,7 +13,8 @@ export const unreadPattern = 'x-unread-pattern'
 
 /**
  * Reads the boolean limits, the lists of items and the dependencies of earlier JSON Schema, and rewrites
- * patterns for the flag `u`. A pattern that is no regular expression moves to `x-unread-pattern`. Changes the document.
+ * patterns for the flag `u`. A pattern that is no regular expression moves to `x-unread-pattern`. Changes the
+ * document.
  * @param isStrict whether the document has version 3.1 or later.
  */
 export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean }): Json {

@@ -1,5 +1,5 @@
-// The JSON types of the parts of a document. A document with another type in a place is refused there. null is
-// the same as nothing, as in YAML that ends behind a colon, and a number is a text where one is expected.
+// The JSON types of the parts of a document. A document with another type in a place is refused there. null
+// is the same as nothing, as in YAML that ends behind a colon, and a number is a text where one is expected.
 
 type Json = any
 

@@ -1,6 +1,6 @@
-// Emits events. `emit` inserts the event in the transaction that makes the change, so a rollback removes it. The
-// statement is sent with the next one of the transaction, or with its COMMIT. The event gets its deliveries when
-// it is numbered (log.ts).
+// Emits events. `emit` inserts the event in the transaction that makes the change, so a rollback removes it.
+// The statement is sent with the next one of the transaction, or with its COMMIT. The event gets its
+// deliveries when it is numbered (log.ts).
 import { eventTypes, type EventInfo, type EventObjects, type EventType } from '../../generated/events.ts'
 import serializers from '../../generated/serializers.js'
 import type { components } from '../../generated/types.ts'

@@ -71,8 +71,8 @@ const firstBlock = 100
 const numberingBatchSize = 1000
 
 /**
- * Assigns a sequence to every committed event that has none. Returns the last sequence of the log, and whether
- * events of the log lack their deliveries.
+ * Assigns a sequence to every committed event that has none. Returns the last sequence of the log, and
+ * whether events of the log lack their deliveries.
  */
 export async function numberEvents(db: SqlClient): Promise<{ last: number; undelivered: boolean }> {
   for (;;) {
@@ -82,8 +82,8 @@ export async function numberEvents(db: SqlClient): Promise<{ last: number; undel
 }
 
 /**
- * Adds the deliveries of the numbered events that lack them, and their jobs. The lock comes first: the rows are
- * then read as they are after the caller before.
+ * Adds the deliveries of the numbered events that lack them, and their jobs. The lock comes first: the rows
+ * are then read as they are after the caller before.
  * @returns how many it added.
  */
 export async function addDeliveries(db: Db): Promise<number> {

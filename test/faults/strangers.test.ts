@@ -104,6 +104,9 @@ const mattermost = (
 /** Discord's document is smaller, and Prism took minutes and more than 1.2 GB for it. */
 const tooLarge = 'Prism is not tried with larger documents than the one of Discord'
 
+const mattermostSource =
+  `${raw}/mattermost/mattermost-api-reference/` + 'a00af94dab63e9af3adc4a05e279a84ae73908d8/v4/source'
+
 const strangers: Stranger[] = [
   kept('petstore-3.0.yaml'),
   kept('petstore-3.1.yaml'),
@@ -322,10 +325,7 @@ const strangers: Stranger[] = [
   ),
   {
     ...server('mattermost.yaml', { errors: 1 }),
-    urls: mattermost.map(
-      (name) =>
-        `${raw}/mattermost/mattermost-api-reference/a00af94dab63e9af3adc4a05e279a84ae73908d8/v4/source/${name}.yaml`,
-    ),
+    urls: mattermost.map((name) => `${mattermostSource}/${name}.yaml`),
   },
 ]
 const representative = ['petstore-3.0.yaml', 'tictactoe.yaml']

@@ -114,7 +114,9 @@ components:
   parameters: { x-limit: { name: limit, in: query, schema: { $ref: '#/components/schemas/Limit' } } }
   schemas: { Limit: { type: integer, x-see: { $ref: '#/components/schemas/Nothing' } } }
 x-answers:
-  Done: { description: Done., content: { application/json: { schema: { $ref: '#/components/x-types/Page' } } } }
+  Done:
+    description: Done.
+    content: { application/json: { schema: { $ref: '#/components/x-types/Page' } } }
 `,
   )
   const problems = await lintOpenapi(file)

@@ -8,9 +8,16 @@ UPDATE event_log SET delivered_sequence = last_sequence;
 ALTER TABLE "events" ADD COLUMN     "delivers" BOOLEAN NOT NULL DEFAULT false,
 ADD COLUMN     "traceparent" TEXT;
 
+-- The position of the last event that was inserted, also if it is not committed.
+CREATE OR REPLACE FUNCTION last_event_position()
+RETURNS bigint
+LANGUAGE sql
+AS $function$
+  SELECT coalesce(pg_sequence_last_value('events_position_seq'), 0)
+$function$;
+
 -- AlterTable
-ALTER TABLE "webhook_endpoints" ADD COLUMN     "events_after" BIGINT NOT NULL
-  DEFAULT COALESCE(pg_sequence_last_value('events_position_seq'::regclass), (0)::bigint);
+ALTER TABLE "webhook_endpoints" ADD COLUMN     "events_after" BIGINT NOT NULL DEFAULT last_event_position();
 
 -- Whether numbered events lack their deliveries. VOLATILE: it sees what `number_events` did in its statement.
 CREATE OR REPLACE FUNCTION lacks_deliveries()

@@ -1,6 +1,6 @@
--- Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization, to
--- the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a sale,
--- to those of operators, too. OFFSET 0 keeps each event a search of its own.
+-- Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization,
+-- to the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a
+-- sale, to those of operators, too. OFFSET 0 keeps each event a search of its own.
 -- @many
 WITH e AS MATERIALIZED (
   SELECT * FROM events WHERE sequence > :after AND sequence <= :through AND delivers
