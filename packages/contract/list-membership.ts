@@ -62,7 +62,8 @@ function parentQuery(list: Operation, body: Json): Record<string, string> {
 /** Whether the list was asked only for resources with another value than this one has. */
 function isFiltered({ operation, parts }: Answer, body: Json): boolean {
   return operation.parameters.some(
-    ({ in: where, name, required }) => where === 'query' && required && body[name] !== parts.query[name],
+    ({ in: where, name, required }) =>
+      where === 'query' && required && ![parts.query[name]].flat().map(String).includes(String(body[name])),
   )
 }
 

@@ -17,8 +17,8 @@ interface Type {
 /** What must be there, by the name of the part. Tools do without the rest. */
 const needed: Record<string, string[]> = { Parameter: ['name', 'in'], Server: ['url'] }
 
-/** Spellings of other versions, which are read as their authors mean them. */
-const lenient = new Set(['exclusiveMinimum', 'exclusiveMaximum', 'type'])
+/** Spellings of other versions, and what the library has another type for than JSON Schema. */
+const lenient = new Set(['exclusiveMinimum', 'exclusiveMaximum', 'type', '$vocabulary'])
 
 // The type of a response in version 2.0 may be `file`.
 const schemaTypes = ['string', 'number', 'integer', 'boolean', 'array', 'object', 'null', 'file']

@@ -131,11 +131,12 @@ function inSeconds(milliseconds: number): string {
   return (milliseconds / 1000).toFixed(0)
 }
 
+// A template has tests of the project that is made from it.
 function testFiles(path: string): string[] {
   const full = join(root, path)
   if (!statSync(full).isDirectory()) return [relative(root, full)]
   return readdirSync(full, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
+    .filter((file) => file.endsWith('.test.ts') && !file.includes('/template/'))
     .map((file) => relative(root, join(full, file)))
     .sort()
 }
