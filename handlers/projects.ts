@@ -138,7 +138,7 @@ async function update(
   previous: Project,
   changes: Partial<Project>,
 ): Promise<Project> {
-  const project = await updateProject(tx, previous, changes)
+  const project = updateProject(tx, previous, changes)
   await events.emit(tx, type, project, { previous })
   return project
 }

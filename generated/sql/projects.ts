@@ -329,44 +329,21 @@ export interface InsertInvitationRow {
 }
 
 /**
- * Inserts a project with its owner as the first member. The trigger that counts members runs after the row is
- * returned, so `member_count` is 0.
+ * Inserts a project with its owner as the first member.
  * @see prisma/sql/projects/insert-project.sql
  */
-export const insertProject = one<{ id: string; name: string; description?: string | null; category?: string | null; tags: readonly string[]; metadata: object | string; owner_id: string; organization_id: string | null; created_by: string; created_at: Date | string; member_id: string }, InsertProjectRow>(
+export const insertProject = none<{ id: string; name: string; description?: string | null; category?: string | null; tags: readonly string[]; metadata: object | string; owner_id: string; organization_id: string | null; created_by: string | null; created_at: Date | string; member_id: string }>(
   'projects/insert-project',
   `WITH p AS (
   INSERT INTO projects (id, name, description, category, tags, metadata, owner_id, organization_id, created_by, created_at,
     updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)
-  RETURNING *
-), m AS (
-  INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
-  SELECT $11, p.id, p.owner_id, 'owner', 'owner', $10 FROM p
+  RETURNING id, owner_id
 )
-SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at, 'owner' AS your_role FROM p`,
+INSERT INTO members (id, project_id, user_id, role, own_role, created_at)
+SELECT $11, p.id, p.owner_id, 'owner', 'owner', $10 FROM p`,
   ['id', 'name', 'description', 'category', 'tags', 'metadata', 'owner_id', 'organization_id', 'created_by', 'created_at', 'member_id'],
 )
-export interface InsertProjectRow {
-  id: string
-  name: string
-  description: string | null
-  category: string | null
-  tags: string[]
-  metadata: Record<string, string>
-  status: 'active' | 'archived' | 'deleted'
-  owner_id: string
-  organization_id: string | null
-  member_count: number
-  version: number
-  created_by: string | null
-  created_at: string
-  updated_at: string
-  archived_at: string | null
-  deleted_at: string | null
-  your_role: 'owner'
-}
 
 /**
  * Makes the owners and admins of an organization members of a project.
@@ -841,30 +818,10 @@ export interface UpdateInvitationRow {
  * Updates a locked project.
  * @see prisma/sql/projects/update-project.sql
  */
-export const updateProject = one<{ name: string; description: string | null; category: string | null; tags: readonly string[]; metadata: object | string; status: 'active' | 'archived' | 'deleted'; archived_at: Date | string | null; deleted_at: Date | string | null; updated_at: Date | string; id: string }, UpdateProjectRow>(
+export const updateProject = none<{ name: string; description: string | null; category: string | null; tags: readonly string[]; metadata: object | string; status: 'active' | 'archived' | 'deleted'; archived_at: Date | string | null; deleted_at: Date | string | null; version: number; updated_at: Date | string; id: string }>(
   'projects/update-project',
   `UPDATE projects p SET name = $1, description = $2, category = $3, tags = $4, metadata = $5, status = $6, archived_at = $7,
-  deleted_at = $8, version = p.version + 1, updated_at = $9
-WHERE p.id = $10
-RETURNING p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at`,
-  ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'updated_at', 'id'],
+  deleted_at = $8, version = $9, updated_at = $10
+WHERE p.id = $11`,
+  ['name', 'description', 'category', 'tags', 'metadata', 'status', 'archived_at', 'deleted_at', 'version', 'updated_at', 'id'],
 )
-export interface UpdateProjectRow {
-  id: string
-  name: string
-  description: string | null
-  category: string | null
-  tags: string[]
-  metadata: Record<string, string>
-  status: 'active' | 'archived' | 'deleted'
-  owner_id: string
-  organization_id: string | null
-  member_count: number
-  version: number
-  created_by: string | null
-  created_at: string
-  updated_at: string
-  archived_at: string | null
-  deleted_at: string | null
-}

@@ -10,6 +10,7 @@ import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 
 export type Project = components['schemas']['Project']
+type ProjectCreate = components['schemas']['ProjectCreate']
 export type Role = components['schemas']['MemberRole']
 
 /** A deleted project can be restored for this time. */
@@ -30,34 +31,49 @@ export async function listProjects(
 }
 
 /**
- * Inserts a project with its owner as the first member, in one statement, so it is atomic without a
- * transaction.
+ * Inserts a project with its owner as the first member. The row is known before it is stored, so the
+ * statement travels with the next one of the transaction, or with COMMIT.
  */
 export async function insertProjectWithOwner(
-  db: Db,
+  tx: Transaction,
   ownerId: string,
-  fields: components['schemas']['ProjectCreate'],
+  { description = null, category = null, tags = [], metadata = {}, ...fields }: ProjectCreate,
   createdBy = ownerId,
 ): Promise<Project> {
   const id = newId('prj')
-  const project = await sql.insertProject(db, {
-    tags: [],
-    metadata: {},
-    ...fields,
+  const at = timeOf(id).toISOString()
+  const project: Project = {
     id,
+    name: fields.name,
+    description,
+    status: 'active',
+    category,
     owner_id: ownerId,
     organization_id: fields.organization_id ?? null,
     created_by: createdBy,
-    created_at: timeOf(id),
-    member_id: newId('mem'),
-  })
-  if (project.organization_id === null) {
-    // The trigger that counts members runs after the row is returned.
-    return { ...project, member_count: 1 }
+    tags,
+    member_count: 1,
+    your_role: 'owner',
+    metadata: inStoredOrder(metadata),
+    version: 1,
+    created_at: at,
+    updated_at: at,
+    archived_at: null,
+    deleted_at: null,
   }
-  await sql.joinOrganization(db, { project_id: id, created_at: timeOf(id) })
-  const { member_count } = await sql.readOwnerAndCount(db, { id })
+  // Its error is that of the transaction.
+  sql.insertProject(tx.later, { ...project, member_id: newId('mem') }).catch(() => {})
+  if (project.organization_id === null) return project
+  await sql.joinOrganization(tx, { project_id: id, created_at: at })
+  const { member_count } = await sql.readOwnerAndCount(tx, { id })
   return { ...project, member_count }
+}
+
+/** jsonb sorts keys by their length in bytes, then by their bytes. */
+function inStoredOrder(metadata: Record<string, string>): Record<string, string> {
+  const keys = Object.keys(metadata).map((key) => Buffer.from(key))
+  keys.sort((a, b) => a.length - b.length || a.compare(b))
+  return Object.fromEntries(keys.map(String).map((key) => [key, metadata[key]]))
 }
 
 /** Makes a member of a locked project an owner. */
@@ -94,18 +110,15 @@ export async function transferProject(
   return { ...project, your_role, owner_id, member_count }
 }
 
-/** Updates a locked project, with a new version and a later updated_at. */
-export async function updateProject(
-  tx: Transaction,
-  previous: Project,
-  changes: Partial<Project>,
-): Promise<Project> {
-  const { id, your_role } = previous
-  const row = await sql.updateProject(tx, {
+/** Updates a locked project, with a new version and a later updated_at. Sent as `insertProjectWithOwner`. */
+export function updateProject(tx: Transaction, previous: Project, changes: Partial<Project>): Project {
+  const project: Project = {
     ...previous,
     ...changes,
-    id,
-    updated_at: timestampAfter(new Date(previous.updated_at)),
-  })
-  return { ...row, your_role }
+    metadata: inStoredOrder(changes.metadata ?? previous.metadata),
+    version: previous.version + 1,
+    updated_at: timestampAfter(new Date(previous.updated_at)).toISOString(),
+  }
+  sql.updateProject(tx.later, project).catch(() => {})
+  return project
 }

@@ -45,3 +45,22 @@ t.test('a project is created, read, updated and listed', async (t) => {
   )
   t.same(await api.getProject({ path: { id: made.id } }), changed)
 })
+
+t.test('a written project is the one that a read returns, with its ETag', async (t) => {
+  const server = await startServer(t)
+  const { api } = await server.person()
+  // PostgreSQL sorts the keys of metadata by their length in bytes.
+  const metadata = { bb: '1', a: '2', é: '3', ccc: '4', B: '5', '10': '6', '2': '7', '😀': '8' }
+  const made = await api.createProject({ body: { name: 'Launch', metadata } }).withResponse()
+  const path = { id: made.data.id }
+  const read = await api.getProject({ path }).withResponse()
+  t.equal(JSON.stringify(made.data), JSON.stringify(read.data))
+  t.equal(made.response.headers.get('ETag'), read.response.headers.get('ETag'))
+  const changes = [{ metadata: { zz: '1', y: '2' } }, { name: 'Other' }, { tags: ['b', 'a'], category: null }]
+  for (const body of changes) {
+    const changed = await api.updateProject({ path, body }).withResponse()
+    const after = await api.getProject({ path }).withResponse()
+    t.equal(JSON.stringify(changed.data), JSON.stringify(after.data))
+    t.equal(changed.response.headers.get('ETag'), after.response.headers.get('ETag'))
+  }
+})

@@ -36,7 +36,9 @@ export async function createProject(
   status: 'active' | 'archived' | 'deleted' = 'active',
 ): Promise<string> {
   const { database } = server.services
-  const { id } = await insertProjectWithOwner(database, server.admin.id, { name: 'Theirs' })
+  const { id } = await database.transaction((tx) =>
+    insertProjectWithOwner(tx, server.admin.id, { name: 'Theirs' }),
+  )
   if (role !== 'none' && caller.id !== server.admin.id) await createMember(server, id, caller.id, role)
   const at = new Date()
   if (status !== 'active')
@@ -70,7 +72,9 @@ export async function createMember(
 
 /** Makes users members of a common project, so that each may add the others to projects by id. */
 export async function acquaint(server: TestServer, ...users: Array<{ id: string }>): Promise<void> {
-  const project = await insertProjectWithOwner(server.services.database, server.admin.id, { name: 'Common' })
+  const project = await server.services.database.transaction((tx) =>
+    insertProjectWithOwner(tx, server.admin.id, { name: 'Common' }),
+  )
   for (const { id } of users) if (id !== server.admin.id) await createMember(server, project.id, id, 'viewer')
 }
 
