@@ -112,6 +112,12 @@ export function isUnavailable(error: unknown): boolean {
   return connectionCodes.has(code ?? '') || connectionMessages.test(message ?? '')
 }
 
+/** Whether the connection was lost, with all that was sent on it. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error)
+  return state === null ? isUnavailable(error) : /^(08|57P0)/.test(state)
+}
+
 /** Whether the database refuses writes: its disk is full (53100), or it is read-only (25006). */
 export function isWriteRefused(error: unknown): boolean {
   const state = sqlState(error)

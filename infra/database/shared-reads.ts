@@ -3,7 +3,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type pg from 'pg'
 import type { Config } from './batch.ts'
+import { isConnectionLost } from './errors.ts'
 import { sendOn } from './pool.ts'
+import { unavailable } from '../errors.ts'
 import type { FairSemaphore } from '../concurrency/fair-semaphore.ts'
 import { isTracing } from '../telemetry/spans.ts'
 
@@ -17,8 +19,12 @@ const batchSize = 16
 const slowMs = 25
 const aloneMs = 10_000
 
+/** Milliseconds that a read waits at most for a batch, while PostgreSQL does not answer. */
+const maxWaitMs = 15_000
+
 interface Read {
   user: string
+  askedAt: number
   config: Config
   resolve: (result: pg.QueryResult) => void
   reject: (error: unknown) => void
@@ -50,7 +56,7 @@ export class SharedReads {
     // For the span of the statement.
     if (isTracing()) config.inContext = AsyncLocalStorage.snapshot()
     return await new Promise((resolve, reject) => {
-      const read = { user, config, resolve, reject }
+      const read = { user, askedAt: performance.now(), config, resolve, reject }
       const waiting = this.#waiting.get(user)
       if (waiting === undefined) this.#waiting.set(user, [read])
       else waiting.push(read)
@@ -64,15 +70,21 @@ export class SharedReads {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      while (this.#waiting.size > 0 && this.#inFlight < this.#options.inFlight) void this.#send(this.#take())
+      while (this.#waiting.size > 0 && this.#inFlight < this.#options.inFlight) {
+        const reads = this.#take()
+        if (reads.length > 0) void this.#send(reads)
+      }
     })
   }
 
   /** One read of each user, and further ones while there is space. */
   #take(): Read[] {
     const reads: Read[] = []
+    const latest = performance.now() - maxWaitMs
     for (const [user, waiting] of this.#waiting) {
-      reads.push(waiting.shift()!)
+      const read = waiting.shift()!
+      if (read.askedAt < latest) read.reject(unavailable())
+      else reads.push(read)
       // The loop comes back to a user whom it moves to the end.
       this.#waiting.delete(user)
       if (waiting.length > 0) this.#waiting.set(user, waiting)
@@ -105,7 +117,7 @@ export class SharedReads {
       if (performance.now() - sentAt > slowMs) this.#separate(reads)
     } catch (error) {
       this.#separate(reads)
-      if (reads.length === 1) throw error
+      if (reads.length === 1 || isConnectionLost(error)) throw error
       for (const { user, config, resolve, reject } of reads)
         this.#runAlone(user, config).then(resolve, reject)
     }

@@ -544,6 +544,7 @@ for (const { what, make, types } of severalThings) {
       rows.every(({ clientRequestId, userId }) => clientRequestId === what && userId === caller.id),
       'with the request id, and in the workspace of the customer',
     )
+    await whenDelivered(server.services.database.pool)
     t.equal(
       await prisma.webhookDelivery.count({
         where: { eventId: { in: rows.map(({ id }) => id) }, endpointId },
