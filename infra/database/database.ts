@@ -1,13 +1,13 @@
 // Access to PostgreSQL: one connection pool for Prisma (ordinary queries) and for prepared SQL (hot
 // statements), and transactions in which both use the same connection.
 import type pg from 'pg'
-import type { Config } from './batch.ts'
 import { openConnection, type Client } from './client.ts'
 import { isWriteRefused, translateError, type ConstraintError } from './errors.ts'
 import type { Db, RequestOrigin, Transaction } from './db.ts'
 import { createPool, queryOn, type Pool } from './pool.ts'
 import { WrongRoleError } from './hosts.ts'
-import { LazyPrisma, whenLoaded } from './prisma.ts'
+import { LazyPrisma } from './prisma.ts'
+import { RequestDatabase } from './request-database.ts'
 import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
 import { SharedReads } from './shared-reads.ts'
@@ -156,32 +156,7 @@ export function openDatabase({
     afterCommit: (effect) => {
       void (async () => await effect())().catch(onError)
     },
-    // The statements and transactions of a request wait for those of other requests of the user.
-    forRequest(request) {
-      const user = request.accountId ?? request.actor?.user_id ?? request.id
-      const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
-        const askedAt = performance.now()
-        return turns.run(user, async () => {
-          request.onTurn?.(performance.now() - askedAt)
-          return await work()
-        })
-      }
-      const send = (config: Config): Promise<pg.QueryResult> =>
-        config.reads === true
-          ? sharedReads.run(user, config)
-          : inTurn(async () => (await queryOn(pool, [config]))[0])
-      const sql = sqlBy(send, onRows, toApiError)
-      return {
-        get prisma() {
-          return whenLoaded(() => prisma.load(), inTurn)
-        },
-        later: { sql },
-        afterCommit: database.afterCommit,
-        request,
-        sql,
-        transaction: (work) => inTurn(() => transactions.run(work, request)),
-      }
-    },
+    forRequest: (request) => new RequestDatabase(ofRequests, request),
     translateError: toApiError,
     async ping(milliseconds = 2_000) {
       const signal = AbortSignal.timeout(milliseconds)
@@ -208,5 +183,7 @@ export function openDatabase({
       await reserve.end()
     },
   }
+  const { afterCommit } = database
+  const ofRequests = { pool, prisma, transactions, sharedReads, turns, afterCommit, toApiError, onRows }
   return database
 }

@@ -1,7 +1,8 @@
-// The job of a delivery, which the statement of its event adds, is as one that the queue adds.
+// The job of a delivery, which a statement adds for many events, is as one that the queue adds.
 import t from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { createWebhookEndpoint } from '../support/database/db-fixtures.ts'
+import { whenDelivered } from '../support/server/changes.ts'
 import { startServer } from '../support/server/server.ts'
 
 // Leaves out the ids and times, which differ between any two jobs.
@@ -23,6 +24,7 @@ t.test('the job of an event is as one that the queue adds', async (t) => {
     const id = await createWebhookEndpoint(server, person.id)
     if (lane !== undefined) await database.sql(setFailing, [id])
     await person.client.post('/projects', { name: 'Launch' })
+    await whenDelivered(database.pool)
     await database.transaction((tx) =>
       deliveries.add(tx, [{ data: { delivery_id: 'whd_x' }, group: id, lane }]),
     )
