@@ -199,8 +199,9 @@ async function problemsOfSuccess(
   if (target.isUrl === true && /^(?!https?:)/.test(text)) found.push('accepted a URL of another scheme')
   if (target.isUrl === true && request.id.includes('Webhook')) found.push('accepted an internal URL')
   const { paged } = operations[request.id] as OperationInfo
-  // Only a selector of event types has a wildcard.
-  const isFilter = /^query (?!cursor|event_type)/.test(target.name)
+  // Only a selector of event types has a wildcard, and `project_id=*` is all projects.
+  const isFilter =
+    /^query (?!cursor|event_type)/.test(target.name) && !(target.name === 'query project_id' && text === '*')
   if (paged && isFilter) {
     const others = reply.body.data.filter(
       (item: unknown) => !JSON.stringify(item).includes(JSON.stringify(text).slice(1, -1)),
