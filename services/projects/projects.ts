@@ -3,7 +3,7 @@
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/projects.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
+import type { SqlClient, Transaction } from '../../infra/database/database.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { containsPattern, type Page } from '../../infra/database/pagination.ts'
