@@ -1,4 +1,4 @@
-// The runtime of the client (009e6e06cdaad029), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b7201f2adfbb91ec), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 import type { UploadBody } from './progress.js';
 export interface EncodedBody {

@@ -1,4 +1,4 @@
-// The runtime of the client (9804e27098438853), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (dc767165a62fc0a0), compiled from packages/client/ of the toolkit. Do not edit.
 // Time and randomness, replaceable in tests.
 export const systemClock = {
     now: () => Date.now(),

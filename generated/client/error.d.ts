@@ -1,4 +1,4 @@
-// The runtime of the client (8068d1975e4353e2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (d31b835baf33f446), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;

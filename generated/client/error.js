@@ -1,4 +1,4 @@
-// The runtime of the client (9e03d4c493b9673b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b931ffdb9216c906), compiled from packages/client/ of the toolkit. Do not edit.
 // The errors of the client: a class per kind, all of them ClientError.
 import { isJson } from './media-types.js';
 /** Every error that the client throws. `message` is for people and may change at any time. */

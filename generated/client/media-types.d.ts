@@ -1,4 +1,4 @@
-// The runtime of the client (8b42e5e3ce5b0d7e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (986a7f4a0ed94b11), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
 /** Whether the media type is JSON values, one in each line. */
@@ -6,6 +6,8 @@ export declare function isJsonLines(type: string): boolean;
 export declare function isForm(type: string): boolean;
 /** The media type without its parameters, in lower case. */
 export declare function essenceOf(type: string): string;
+/** Whether it is a type or a range, as opposed to a key in the wrong place, such as `examples`. */
+export declare function isMediaType(type: string): boolean;
 export declare function isRange(type: string): boolean;
 /** Whether the range, or the type itself, includes the media type. */
 export declare function includesType(range: string, type: string): boolean;

@@ -1,4 +1,4 @@
-// The runtime of the client (70d1021b9493e44a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (42c0805206427c43), compiled from packages/client/ of the toolkit. Do not edit.
 // Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
 // have a copy.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
@@ -15,6 +15,10 @@ export function isForm(type) {
 /** The media type without its parameters, in lower case. */
 export function essenceOf(type) {
     return type.split(';')[0].trim().toLowerCase();
+}
+/** Whether it is a type or a range, as opposed to a key in the wrong place, such as `examples`. */
+export function isMediaType(type) {
+    return type.includes('/');
 }
 export function isRange(type) {
     return essenceOf(type).includes('*');

@@ -1,2 +1,2 @@
-// The runtime of the client (ff11c0ef8dbb0afb), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (4dbbd5ae72d09847), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

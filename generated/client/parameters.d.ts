@@ -1,4 +1,4 @@
-// The runtime of the client (ca7034b49db66827), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bc69155d9d94bd84), compiled from packages/client/ of the toolkit. Do not edit.
 /** How a parameter is written. */
 export interface ParameterStyle {
     in: 'path' | 'query' | 'header' | 'cookie';

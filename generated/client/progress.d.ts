@@ -1,4 +1,4 @@
-// The runtime of the client (7f1943036737d045), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (f9792fb172e945e3), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Transport } from './retry.js';
 export interface Progress {
     /** Sent bytes of the file; never decreases. */

@@ -1,4 +1,4 @@
-// The runtime of the client (d5e5eef3bd05c709), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7aa830efb3dd1c54), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Values = Record<string, unknown>;
 /** The parameters of a call by their place. */

@@ -1,4 +1,4 @@
-// The runtime of the client (a7645cebee54e2dd), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (df36bb9507af616d), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**

@@ -56,7 +56,7 @@ export async function checkDeletion(
   if (!matched) await checkListMembership(run, resource, known, path, null)
 }
 
-/** Whether the status says that there is no resource. An operation may declare 400 or 422 for it, and not 404. */
+/** Whether the status says that there is no resource. An operation may declare 400 or 422 for it, not 404. */
 export function isOfMissing({ responses }: Operation, status: number): boolean {
   const isDeclared = [400, 422].includes(status) && responses.has(status)
   return status === 404 || status === 410 || (isDeclared && !responses.has(404))

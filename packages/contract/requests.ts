@@ -7,7 +7,6 @@ import {
   ownId,
   pathNames,
   responseFor,
-  schemaOf,
   type Json,
   type Media,
   type Operation,

@@ -191,7 +191,7 @@ export async function createMock({
     return unlessMatched(operation, request.headers['if-none-match'], answer)
   }
 
-  /** The first answer again, if the request repeats one with the same `Idempotency-Key`, where it is declared. */
+  /** The first answer again, if the request repeats one with the same `Idempotency-Key`, where declared. */
   function onceFor(
     { url, headers, body }: FastifyRequest,
     operation: Operation,

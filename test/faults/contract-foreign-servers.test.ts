@@ -1,5 +1,5 @@
-// `npm run contract` against servers of other APIs, in Fastify, in Python, and in plain Node.js: no finding on
-// the healthy ones, and a finding at its operation for each seeded defect. `npm run faults` seeds all of
+// `npm run contract` against servers of other APIs, in Fastify, in Python, and in plain Node.js: no finding
+// on the healthy ones, and a finding at its operation for each seeded defect. `npm run faults` seeds all of
 // them, `npm test` every sixth. Those of the notes are the 49 that docs/contract-testing.md counts.
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
