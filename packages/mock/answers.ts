@@ -49,8 +49,8 @@ export function preferenceOf(header: string | undefined): Preference {
 }
 
 /**
- * The first declared status of success. A range such as 2XX, and the default, stand for 200. The mock upgrades
- * no connection: an operation that declares only that fails.
+ * The first declared status of success. A range such as 2XX, and the default, stand for 200. The mock
+ * upgrades no connection: an operation that declares only that fails.
  */
 export function successStatus({ responses, otherResponses }: Operation): number {
   const statuses = [...responses.keys()].sort((a, b) => a - b)
