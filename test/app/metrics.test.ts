@@ -30,7 +30,7 @@ t.test('a server with METRICS_PORT', async (t) => {
   t.match(text, /^nodejs_eventloop_lag_p99_seconds \d/m)
   t.match(text, /database_connections\{state="waiting"\} 0/)
   const waiting = /job_queue_waiting\{queue="webhook-deliveries"\} 2/
-  t.match(text, waiting, 'no worker sends project.created and limit.reached')
+  await waitUntil(async () => waiting.test(await readText(`${inner}/metrics`)), 'the deliveries, which wait')
   t.match(text, /event_streams_open 0/)
   t.match(await (await fetch(`${inner}/readyz`)).json(), { status: 'ok' })
   t.equal((await fetch(`${inner}/v1/projects`)).status, 404)

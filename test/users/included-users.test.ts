@@ -97,22 +97,24 @@ t.test('a page of 100 costs one more statement', async (t) => {
       sha256: '0'.repeat(64),
     })
   const path = `/storage/files?project_id=${project}&limit=100`
+  // Events are numbered in the background.
+  const sent = (): number => server.statements.filter((text) => !text.includes('number_events')).length
   const countOf = async (url: string): Promise<number> => {
     server.statements.length = 0
     const { body } = await owner.client.get(url)
     t.equal(body.data.length, 100)
     if (url !== path) for (const file of body.data) t.equal(file.created_by_user.id, file.created_by)
-    return server.statements.length
+    return sent()
   }
   await countOf(path)
   t.equal(await countOf(`${path}&include=created_by`), (await countOf(path)) + 1)
   await stranger.client.get('/storage/files')
   server.statements.length = 0
   await stranger.client.get('/storage/files')
-  const without = server.statements.length
+  const without = sent()
   server.statements.length = 0
   await stranger.client.get('/storage/files?include=created_by')
-  t.equal(server.statements.length, without, 'none for an empty page')
+  t.equal(sent(), without, 'none for an empty page')
 })
 
 t.test('a user who has left the projects of the caller is not shown', async (t) => {
