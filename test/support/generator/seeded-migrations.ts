@@ -60,7 +60,7 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
     name: 'a column becomes nullable',
     migration: 'ALTER TABLE projects ALTER name DROP NOT NULL',
     foundBy: 'compile',
-    at: ['services/projects/projects.ts', 'return { ...project, member_count: 1 }'],
+    at: ['services/projects/projects.ts', 'return { ...project, your_role, owner_id, member_count }'],
     message: /Type 'string \| null' is not assignable to type 'string'/,
   },
   {
@@ -107,7 +107,7 @@ export const inMigrations: Array<Omit<SqlMistake, 'edits'>> = [
     name: 'a label is added to an enum',
     migration: `ALTER TYPE "ProjectStatus" ADD VALUE 'frozen'`,
     foundBy: 'compile',
-    at: ['services/projects/projects.ts', 'return { ...project, member_count: 1 }'],
+    at: ['services/projects/projects.ts', 'return { ...project, your_role, owner_id, member_count }'],
     message: /'"frozen"' is not assignable to type/,
   },
   {
