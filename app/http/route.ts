@@ -49,6 +49,9 @@ import { isStreamed, takesFields, validate, type Input } from './validation.ts'
 
 type AnyHandler = (request: any, services: HandlerServices) => Promise<HandlerAnswer>
 
+/** Other requests may last for minutes, and have limits of their own: uploads, answers of AI models. */
+const countedPolicies = new Set<string | null>(['default', 'write'])
+
 /** What the routes of all operations share. */
 export interface RouteContext {
   services: Services
@@ -122,7 +125,7 @@ export class OperationRoute {
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     if (this.#writes) await refreshPrincipal(info, this.context.services, request)
-    const send = await this.#counted(request, () => this.#answer(request, reply, input))
+    const send = await this.#counted(request, streamed, () => this.#answer(request, reply, input))
     // The lists that the user reads next must have what the request wrote.
     const user = request.principal?.userId
     if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
@@ -130,11 +133,12 @@ export class OperationRoute {
   }
 
   /** Counts the open requests of the account. Streams are counted only until they are open. */
-  async #counted(request: FastifyRequest, answer: () => Promise<Send>): Promise<Send> {
+  async #counted(request: FastifyRequest, streamed: boolean, answer: () => Promise<Send>): Promise<Send> {
     const { openRequests } = this.context.services
     const account = request.principal?.accountId
     try {
-      if (account === undefined) return await answer()
+      if (account === undefined || streamed || !countedPolicies.has(this.info.rateLimit))
+        return await answer()
       openRequests.add(account)
       return await answer().finally(() => openRequests.remove(account))
     } catch (error) {

@@ -403,7 +403,7 @@ const rateLimits = {
     default: 200,
     description: `
       Maximum number of requests that a user may have open at once on one server, besides uploads, streams
-      and AI answers. A server works on some of them at once, with at most 40 % of its database connections
+      and AI answers. Their transactions use at most 40 % of the database connections of the server at once,
       and fewer on a machine with few CPUs; the others wait.`,
   }),
   addressRateLimit: rateLimit(

@@ -26,6 +26,7 @@ t.test('a user whose requests wait for a lock leaves connections to others', asy
     return reply
   })
   await waitUntil(() => refused === 3, 'three requests to be refused')
+  const answer = busy.client.post('/ai/chat', { message: 'Hello' })
   t.equal((await other.client.get('/projects')).status, 200)
   t.equal((await other.client.post('/projects', { name: 'Meanwhile' })).status, 201)
   t.match((await other.client.get('/user/limits')).body.limits.find(isOpenRequests), { limit: 6, used: 1 })
@@ -37,8 +38,12 @@ t.test('a user whose requests wait for a lock leaves connections to others', asy
 
   await holder.query('COMMIT')
   const replies = await Promise.all(changes)
+  t.equal((await answer).status, 200, 'answers of AI models have a limit of their own')
   t.equal(replies.filter(({ status }) => status === 200).length, 6)
-  const waits = server.logs.flatMap((line) => JSON.parse(line).waited_ms?.connection ?? [])
+  const waits = server.logs
+    .map((line) => JSON.parse(line))
+    .filter(({ operation }) => operation === 'updateProject')
+    .flatMap(({ waited_ms: waited }) => waited?.connection ?? [])
   t.equal(waits.length, 4, 'the log says for what the other four waited')
   t.ok(Math.min(...waits) >= 1)
   const [tooMany] = replies.filter(({ status }) => status === 429)
