@@ -193,8 +193,8 @@ export class EventStreams {
     this.#askedAt = null
     if (last <= this.#last) return
     this.#last = last
-    // The reader that numbered them adds no deliveries.
-    if (this.#leadership.leading) this.#numberingRequested = true
+    // A reader that numbers events adds no deliveries. A poll that is running has numbered them itself.
+    if (this.#leadership.leading && this.#polling === null) this.#numberingRequested = true
     this.#requestPoll()
   }
 
