@@ -1,4 +1,4 @@
-// The runtime of the client (787b6d4e3446040b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (76f880b669677c60), compiled from packages/client/ of the toolkit. Do not edit.
 // The stream of an answer, with its text and its final event. After a disconnect it resumes by the
 // operation that the contract names (`x-stream-answer`).
 import { ConnectionError, ClientError, streamErrorOf } from './error.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (936c3f59c30c67b2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (529ac2a5ea389922), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes the body of a request.
 import { concreteType, essenceOf, isJson, isRange } from './media-types.js';
 import { fieldsOf } from './form-fields.js';

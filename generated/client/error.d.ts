@@ -1,4 +1,4 @@
-// The runtime of the client (d31b835baf33f446), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (90450e50ffae60bf), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;
@@ -89,7 +89,7 @@ export declare class WebhookVerificationError extends ClientError {
 }
 /** The error of a response, by its status. */
 export declare function apiErrorOf(operation: string, response: Response, body: unknown): ApiError;
-/** Whether the error is a response of the operation. Its `status` then tells the type of its `body`. */
+/** Whether the error is a response of the operation. The type of `body` depends on `status`. */
 export declare function isErrorOf(error: unknown, operation: string): boolean;
 /** The error that ends a stream of events. */
 export declare function streamErrorOf(operation: string, body: unknown): ClientError;

@@ -1,4 +1,4 @@
-// The runtime of the client (b931ffdb9216c906), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (c63f13c46cec3bf1), compiled from packages/client/ of the toolkit. Do not edit.
 // The errors of the client: a class per kind, all of them ClientError.
 import { isJson } from './media-types.js';
 /** Every error that the client throws. `message` is for people and may change at any time. */
@@ -110,7 +110,7 @@ export function apiErrorOf(operation, response, body) {
     const Kind = byStatus[response.status] ?? (response.status >= 500 ? ServerError : ApiError);
     return new Kind(operation, response, body);
 }
-/** Whether the error is a response of the operation. Its `status` then tells the type of its `body`. */
+/** Whether the error is a response of the operation. The type of `body` depends on `status`. */
 export function isErrorOf(error, operation) {
     return error instanceof ApiError && error.operation === operation;
 }

@@ -1,4 +1,4 @@
-// The runtime of the client (986a7f4a0ed94b11), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (c1e1f5fae439fe29), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
 /** Whether the media type is JSON values, one in each line. */

@@ -1,2 +1,2 @@
-// The runtime of the client (4dbbd5ae72d09847), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (a2449e85fe99560a), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

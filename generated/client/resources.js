@@ -1,4 +1,4 @@
-// The runtime of the client (2c875bda2bb3bfd8), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (42598d0bcad3f2f5), compiled from packages/client/ of the toolkit. Do not edit.
 /** @param methods by operationId. @returns the resources of the top level. */
 export function resourcesOf(table, methods) {
     const root = {};

@@ -127,7 +127,7 @@ export function apiErrorOf(operation: string, response: Response, body: unknown)
   return new Kind(operation, response, body)
 }
 
-/** Whether the error is a response of the operation. Its `status` then tells the type of its `body`. */
+/** Whether the error is a response of the operation. The type of `body` depends on `status`. */
 export function isErrorOf(error: unknown, operation: string): boolean {
   return error instanceof ApiError && error.operation === operation
 }

@@ -217,21 +217,26 @@ function packageName(document: Json): string {
   return `${words.toLowerCase().replace(/^-+|-+$/g, '') || 'api'}-client`
 }
 
+/** The fields of package.json that are the same for every client. */
+export const packageShape = {
+  type: 'module',
+  engines: { node: '>=20' },
+  sideEffects: false,
+  exports: {
+    '.': { types: './index.d.ts', default: './index.js' },
+    './types': { types: './types.d.ts' },
+    './package.json': './package.json',
+  },
+  files: ['*.js', '*.d.ts', 'LICENSES.md'],
+}
+
 function manifestOf({ info }: Json, name: string): object {
   return {
     name,
     version: /^\d+\.\d+\.\d+$/.test(info?.version) ? info.version : '1.0.0',
     private: true,
     description: `TypeScript client for ${info?.title ?? 'the API'}.`,
-    type: 'module',
-    engines: { node: '>=20' },
-    sideEffects: false,
-    exports: {
-      '.': { types: './index.d.ts', default: './index.js' },
-      './types': { types: './types.d.ts' },
-      './package.json': './package.json',
-    },
-    files: ['*.js', '*.d.ts', 'LICENSES.md'],
+    ...packageShape,
   }
 }
 
@@ -298,7 +303,7 @@ export interface ApiClient extends Methods {
 /** Sends no request. @throws ConfigurationError if the URL cannot be right. */
 export declare function createClient (options?: ClientOptions): ApiClient
 
-/** Whether the error is a response of the operation. Its \`status\` then tells the type of its \`body\`. */
+/** Whether the error is a response of the operation. The type of \`body\` depends on \`status\`. */
 export declare function isErrorOf<Operation extends keyof OperationErrors> (
   error: unknown,
   operation: Operation,

@@ -2,7 +2,7 @@
 // document, with methods by resource, resumable uploads, webhooks and the options of the platform.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { apiInfoOf, clientModules, errorClasses } from '@platform-api/generate/client.ts'
+import { apiInfoOf, clientModules, errorClasses, packageShape } from '@platform-api/generate/client.ts'
 import { exportsOf, type ExtraMethods } from '@platform-api/generate/client-resources.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { parametersTypeOf, parameterTypes, typeNameOf } from '../../services/docs/client-types.ts'
@@ -93,15 +93,7 @@ function manifestOf(name: string, version: string, { license, homepage, reposito
     license,
     homepage,
     repository,
-    type: 'module',
-    engines: { node: '>=20' },
-    sideEffects: false,
-    exports: {
-      '.': { types: './index.d.ts', default: './index.js' },
-      './types': { types: './types.d.ts' },
-      './package.json': './package.json',
-    },
-    files: ['*.js', '*.d.ts', 'LICENSES.md'],
+    ...packageShape,
   }
 }
 
