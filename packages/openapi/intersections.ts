@@ -60,6 +60,7 @@ function conflictIn(document: Json, node: Json): string | null {
 
 /** Why no value meets both schemas; null if one may. */
 function conflictOf(a: Json, b: Json): string | null {
+  if (a === false || b === false) return 'a part of it is false, which no value meets'
   if (commonTypes(a.type, b.type)?.length === 0)
     return `it has the types ${[a.type].flat().join(' or ')}, and ${[b.type].flat().join(' or ')}`
   if (commonValues(valuesIn(a), valuesIn(b))?.length === 0) return 'its enums have no common value'

@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '../..')
 const named = process.argv.slice(2)
 /** The test files that have a long form. */
 const files = ['test', 'packages']
-  .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root }))
+  .flatMap((folder) => globSync(`${folder}/**/*.test.ts`, { cwd: root, exclude: ['**/node_modules'] }))
   .filter((file) => /^import \{ isLongForm \} from /m.test(readFileSync(join(root, file), 'utf8')))
   .sort()
 const chosenBy = (name: string): string[] =>

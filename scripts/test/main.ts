@@ -136,7 +136,7 @@ function testFiles(path: string): string[] {
   const full = join(root, path)
   if (!statSync(full).isDirectory()) return [relative(root, full)]
   return readdirSync(full, { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts') && !file.includes('/template/'))
+    .filter((file) => file.endsWith('.test.ts') && !/(^|\/)(template|node_modules)\//.test(file))
     .map((file) => relative(root, join(full, file)))
     .sort()
 }

@@ -70,6 +70,7 @@ for (const [schema, reason] of [
     'it has the types string, and integer or null',
   ],
   [{ allOf: [{ enum: [1] }, { const: 2 }] }, 'its enums have no common value'],
+  [{ allOf: [{ type: 'string' }, false] }, 'a part of it is false, which no value meets'],
   [
     { required: ['a'], properties: { a: { allOf: [{ const: 1 }, { const: 2 }] } } },
     'its enums have no common value',
