@@ -1,7 +1,6 @@
 // How fast the requests of a client start. A few start at once; further ones start at a steady rate, so that
 // the requests of a minute do not arrive in a second and take the CPU from others. A request that comes too
 // early waits, and is not refused.
-import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Requests of a client that start at once: fewer of the policies whose requests cost more. */
 const burstOf = (limitPerMinute: number): number => Math.min(12, Math.max(2, Math.floor(limitPerMinute / 20)))
@@ -38,12 +37,6 @@ export class Pace {
     if (known === undefined) this.#clients.set(client, { next: start + this.#interval })
     else known.next = start + this.#interval
     return Math.max(0, start - now)
-  }
-
-  /** Waits until the client's next request may start. Null if it may start now. */
-  wait(client: string): Promise<void> | null {
-    const ms = this.delay(client)
-    return ms < 1 ? null : sleep(ms)
   }
 
   #cleanUp(now: number): void {

@@ -11,7 +11,7 @@ import {
 import { rateLimited } from '../../infra/errors.ts'
 import { Pace } from './pace.ts'
 import type { RedisConnection } from './redis.ts'
-import { whileWaiting } from './waits.ts'
+import { noteWait } from './waits.ts'
 
 /** These policies limit addresses. All others limit users. */
 const addressPolicies = new Set(['address', 'page', 'gateway', 'health', 'auth', 'mail', 'refresh'])
@@ -36,8 +36,8 @@ const windowSeconds = 60
 export interface RateLimits extends RateLimitReader {
   /** Counts one request of a client (a user id or a network) against the policy. */
   consume(policy: string, client: string): Promise<RateLimitResult>
-  /** Waits until an allowed request of the client may start. Null if it may start now. */
-  pace(policy: string, client: string): Promise<void> | null
+  /** Counts an allowed request of the client. @returns the milliseconds until it may start. */
+  delay(policy: string, client: string): number
   /** Whether a request of the client would be allowed, without counting it. */
   peek(policy: string, client: string): Promise<RateLimitResult>
   /** Throws when Redis does not answer; null without Redis. */
@@ -85,7 +85,7 @@ export async function createRateLimits({
       const { allowed, counted } = await use(name, (limiter) => consume(limiter, client))
       return resultOf(allowed, policy, counted)
     },
-    pace: (name, client) => limiterOf(name).pace.wait(client),
+    delay: (name, client) => limiterOf(name).pace.delay(client),
     async peek(name, client) {
       const { policy } = limiterOf(name)
       const counted =
@@ -155,8 +155,10 @@ export async function countRequest(
   client: string,
 ): Promise<void> {
   await requireAllowed(reply, await limits.consume(policy, client))
-  const wait = limits.pace(policy, client)
-  if (wait !== null) await whileWaiting(reply.request, 'pace', wait)
+  const delay = limits.delay(policy, client)
+  if (delay < 1) return
+  noteWait(reply.request, 'pace', delay)
+  await sleep(delay)
 }
 
 /** The refusals in a window that are sent at once, and the milliseconds that each further one waits. */

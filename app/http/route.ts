@@ -27,10 +27,9 @@ import {
 } from './idempotency.ts'
 import { preconditionOf } from './preconditions.ts'
 import { receiveInTurns } from './json-body.ts'
-import { turn } from './loop-turns.ts'
 import type { RateLimits } from './rate-limit.ts'
 import { nameReference } from './references.ts'
-import { noteWait, whileWaiting } from './waits.ts'
+import { noteWait } from './waits.ts'
 import { clientRequestId, requireIdentityCoding } from './request-headers.ts'
 import {
   eventText,
@@ -117,8 +116,6 @@ export class OperationRoute {
 
   async #serve(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const { info } = this
-    const next = turn(request)
-    if (next !== null) await whileWaiting(request, 'main_thread', next)
     requireAcceptable(request, info.produces)
     if (info.produces.length > 1) varyBy(reply, 'accept')
     const streamed = isStreamed(info, request)

@@ -8,10 +8,10 @@ declare module 'fastify' {
 }
 
 /**
- * `pace`: its user sends requests faster than the limit of a minute allows. `main_thread`: steps of the user
- * take turns with those of others. `connection`: the user has as many connections as one user may have.
+ * `pace`: its user sends requests faster than the limit of a minute allows. `connection`: the user has as many
+ * connections as one user may have.
  */
-type Reason = 'pace' | 'main_thread' | 'connection'
+type Reason = 'pace' | 'connection'
 type Waits = Partial<Record<Reason, number>>
 
 /** Adds a wait; one under a millisecond does not count. */
@@ -19,16 +19,6 @@ export function noteWait(request: FastifyRequest, reason: Reason, milliseconds: 
   if (milliseconds < 1) return
   request.waits ??= {}
   request.waits[reason] = (request.waits[reason] ?? 0) + milliseconds
-}
-
-export async function whileWaiting(
-  request: FastifyRequest,
-  reason: Reason,
-  turn: Promise<void>,
-): Promise<void> {
-  const startedAt = performance.now()
-  await turn
-  noteWait(request, reason, performance.now() - startedAt)
 }
 
 /** The waits for the log, in whole milliseconds; undefined without one. */
