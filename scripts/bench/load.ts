@@ -7,7 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface Shot {
   method: string
   path: string
-  key: string
+  /** An API key, or the cookie of a session. */
+  key?: string
+  cookie?: string
   body?: unknown
 }
 
@@ -72,10 +74,11 @@ export async function openLoad({ port, connections, next, status }: LoadOptions)
   }
 }
 
-function bytesOf({ method, path, key, body }: Shot, port: number): string {
+function bytesOf({ method, path, key, cookie, body }: Shot, port: number): string {
+  const credential = key === undefined ? `cookie: ${cookie}` : `authorization: Bearer ${key}`
   const head =
     `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n` +
-    `accept: application/json\r\nauthorization: Bearer ${key}\r\n`
+    `accept: application/json\r\n${credential}\r\n`
   if (body === undefined) return `${head}\r\n`
   const text = JSON.stringify(body)
   return `${head}content-type: application/json\r\ncontent-length: ${Buffer.byteLength(text)}\r\n\r\n${text}`

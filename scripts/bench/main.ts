@@ -24,6 +24,7 @@ import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
+import { benchUsers } from './users.ts'
 import { benchProfiles } from './profiles.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 import { createProgress } from '../command/progress.ts'
@@ -32,6 +33,9 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
   async http(stage, quick) {
     installOthers()
     return await benchHttp(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 12, seconds: 0.3 })
+  },
+  async users(stage, quick) {
+    return await benchUsers(stage, quick ? { rounds: 2, seconds: 0.3 } : { rounds: 12, seconds: 0.3 })
   },
   async concurrency(stage, quick) {
     return await benchConcurrency(stage, quick ? { rounds: 2, seconds: 0.2 } : { rounds: 6, seconds: 0.4 })
