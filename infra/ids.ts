@@ -58,7 +58,7 @@ const counterSize = 2 ** 30
  */
 export function newId(prefix: IdPrefix): string {
   const now = Date.now()
-  randomFillSync(lastBytes, now > lastTime ? 6 : 12)
+  fillRandom(lastBytes, now > lastTime ? 6 : 12)
   if (now > lastTime) lastCounter = lastBytes.readUInt32BE(8) % (counterSize / 2)
   else lastCounter += 1 + (lastBytes[12] % 16)
   if (now > lastTime) lastTime = now
@@ -69,6 +69,19 @@ export function newId(prefix: IdPrefix): string {
   setTime(lastBytes, lastTime)
   lastBytes.writeUInt32BE(0x8000_0000 + lastCounter, 8)
   return TypeID.fromUUIDBytes(prefix, lastBytes).toString()
+}
+
+/** Random bytes for ids. A call of the system for each id would take as long as all of the rest. */
+const randomPool = Buffer.alloc(4096)
+let usedOfPool = randomPool.length
+
+/** Fills the buffer with random bytes from there to its end. */
+function fillRandom(buffer: Buffer, from: number): void {
+  if (usedOfPool + buffer.length > randomPool.length) {
+    randomFillSync(randomPool)
+    usedOfPool = 0
+  }
+  usedOfPool += randomPool.copy(buffer, from, usedOfPool, usedOfPool + buffer.length - from)
 }
 
 /** Sets the time, the version 7 and the variant of a UUID. */

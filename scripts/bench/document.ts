@@ -12,6 +12,7 @@ const file = join(root, 'docs/benchmarks.md')
 
 const titles: Record<string, string> = {
   http: 'Requests, compared with other servers',
+  users: 'Many users',
   events: 'Events and webhooks',
   storage: 'Files',
   chat: 'Chat',
