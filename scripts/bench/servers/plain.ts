@@ -6,7 +6,8 @@ import pg from 'pg'
 import { newId, timeOf } from '../../../infra/ids.ts'
 
 const columns = `p.id, p.name, p.description, p.status::text, p.category, p.owner_id, p.organization_id,
-  p.tags, p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at, p.deleted_at`
+  p.created_by, p.tags, p.member_count, p.metadata, p.version, p.created_at, p.updated_at, p.archived_at,
+  p.deleted_at`
 const get = `SELECT ${columns}, m.role::text AS your_role
   FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2 WHERE p.id = $1`
 /**
@@ -26,8 +27,9 @@ const list = (offset: string): string => `SELECT t.total, x.* FROM (
 const firstPage = { name: 'first-page', text: list('') }
 const laterPage = { name: 'later-page', text: list('OFFSET $2') }
 const create = `WITH p AS (
-    INSERT INTO projects (id, name, description, category, owner_id, tags, metadata, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8) RETURNING *
+    INSERT INTO projects
+      (id, name, description, category, owner_id, created_by, tags, metadata, created_at, updated_at)
+    VALUES ($1, $2, $3, $4, $5, $5, $6, $7, $8, $8) RETURNING *
   ), m AS (
     INSERT INTO members (id, project_id, user_id, role, created_at)
     SELECT $9, p.id, p.owner_id, 'owner', $8 FROM p
@@ -79,7 +81,11 @@ app.get('/v1/projects', async (request) => {
   const data = rows.map(({ total: _total, ...project }) => project)
   // A cursor of the usual length: the comparison reads only the first page.
   const next_cursor = 'WzEsIjdmYTRNcEdLblVRVkFqWUsiLDIsInByal8wMW04NGtzZzQ4ZWg1OXlqZmE2OTBjODJzcyJd'
-  return { data, pagination: { page, limit: 20, total, total_pages: Math.ceil(total / 20), next_cursor } }
+  const has_more = page * 20 < total
+  return {
+    data,
+    pagination: { page, limit: 20, total, total_pages: Math.ceil(total / 20), next_cursor, has_more },
+  }
 })
 
 app.post('/v1/projects', async (request, reply) => {

@@ -60,7 +60,13 @@ export async function listProjects(userId: string, page: number, limit: number) 
   ])
   return {
     data: projects.map(shown),
-    pagination: { page, limit, total, total_pages: Math.ceil(total / limit) },
+    pagination: {
+      page,
+      limit,
+      total,
+      total_pages: Math.ceil(total / limit),
+      has_more: page * limit < total,
+    },
   }
 }
 
@@ -71,6 +77,7 @@ export async function createProject(userId: string, fields: ProjectFields) {
         id: newId('prj'),
         ...fields,
         ownerId: userId,
+        createdById: userId,
         members: { create: { id: newId('mem'), userId, role: 'owner' } },
       },
       include: { members: { where: { userId } } },
@@ -119,6 +126,7 @@ function shown(project: Project & { members: Member[] }) {
     category: project.category,
     owner_id: project.ownerId,
     organization_id: project.organizationId,
+    created_by: project.createdById,
     tags: project.tags,
     member_count: project.memberCount,
     your_role: project.members[0].role,
