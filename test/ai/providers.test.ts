@@ -136,6 +136,23 @@ t.test('an answer reports why it ended early', async (t) => {
   })
 })
 
+t.test(
+  'an answer with the finish reason of another server is complete, or has reached its limit',
+  async (t) => {
+    const { modelServer, providers } = await open(t)
+    for (const [reason, finishReason] of [
+      ['eos', 'stop'],
+      ['eos_token', 'stop'],
+      ['stop_sequence', 'stop'],
+      ['max_tokens', 'length'],
+      ['model_length', 'length'],
+    ]) {
+      modelServer.script = { answer: 'one', finishReason: reason }
+      t.match(await read(providers), { text: 'one', end: { finishReason }, error: null }, reason)
+    }
+  },
+)
+
 t.test('an answer is the same in every valid stream format', async (t) => {
   const formats: StreamVariant[][] = [
     ['crlf'],
@@ -147,6 +164,13 @@ t.test('an answer is the same in every valid stream format', async (t) => {
     ['no_usage'],
     ['no_role'],
     ['usage_in_every_chunk'],
+    ['usage_twice'],
+    ['no_space'],
+    ['no_finish_reason'],
+    ['parts'],
+    ['think_tags'],
+    ['think_tags', 'cut'],
+    ['not_streamed'],
     ['cut'],
     ['cut', 'empty_choices', 'no_done', 'unknown_fields', 'no_usage', 'no_role'],
   ]
@@ -288,7 +312,7 @@ t.test(
           kind: 'status',
           status: 200,
           headers: { 'content-type': 'text/event-stream' },
-          body: 'data: {"choices":[{"delta":{"content":["canary"]}}]}\n\ndata: [DONE]\n\n',
+          body: 'data: {"choices":[{"delta":{"content":{"canary":1}}}]}\n\ndata: [DONE]\n\n',
         }),
         report: /is not text/,
       },
@@ -310,13 +334,16 @@ t.test(
           headers: { 'content-type': 'text/html' },
           body: '<p>canary</p>',
         }),
-        report: /has no end/,
+        report: /an HTML page/,
       },
       {
-        name: 'an unknown finish reason',
-        script: { answer: 'one', finishReason: 'canary' },
-        text: 'one',
-        report: /an unknown finish reason/,
+        name: 'an error in an answer 200',
+        script: fault({
+          kind: 'status',
+          status: 200,
+          body: { error: { message: 'canary', type: 'server_error' } },
+        }),
+        report: /ended the answer with an error \(server_error\)/,
       },
       {
         name: 'an endless event',
@@ -644,15 +671,23 @@ t.test('a provider that repeats text of a user in an error teaches no quirk', as
 
 t.test('a quirk is forgotten after five minutes', async (t) => {
   let now = 0
-  const quirks = createQuirks({ acceptsUsage: true, limitField: 'max_tokens' }, { clock: () => now })
-  quirks.learn({ acceptsUsage: false })
+  const quirks = createQuirks({}, { clock: () => now })
+  const rejected = (field: string): boolean => {
+    const error = new APIError(400, { message: `unknown field ${field}` }, undefined, new Headers())
+    return quirks.learn(error, { [field]: 1 })
+  }
+  const usual = quirks.current()
+  t.ok(rejected('stream_options'))
   now += 60_000
-  quirks.learn({ limitField: 'max_completion_tokens' })
-  t.same(quirks.current(), { acceptsUsage: false, limitField: 'max_completion_tokens' })
+  t.ok(rejected('max_tokens'))
+  t.notOk(rejected('max_tokens'), 'known already')
+  t.notOk(rejected('messages'))
+  const limitField = 'max_completion_tokens'
+  t.same(quirks.current(), { ...usual, acceptsUsage: false, limitField })
   now += 600_000
-  t.same(quirks.current(), { acceptsUsage: true, limitField: 'max_tokens' })
-  quirks.learn({ limitField: 'max_completion_tokens' })
-  t.same(quirks.current(), { acceptsUsage: true, limitField: 'max_completion_tokens' })
+  t.same(quirks.current(), usual)
+  t.ok(rejected('max_tokens'))
+  t.same(quirks.current(), { ...usual, limitField })
 })
 
 t.test('an endless answer is cut', async (t) => {
@@ -998,11 +1033,11 @@ t.test('embeddings of a server that rejects dimensions, is busy, or answers in a
   const { modelServer, providers, reports } = await open(t)
   modelServer.nextScripts.push({ fault: { kind: 'status', status: 500 } }, { fault: { kind: 'reset' } })
   t.equal((await providers.embed!(['x'])).length, 1)
-  modelServer.script = { rejects: ['dimensions'] }
+  modelServer.script = { rejects: ['dimensions', 'encoding_format=base64'] }
   modelServer.requests.length = 0
   t.equal((await providers.embed!(['x']))[0].length, 64)
   t.equal((await providers.embed!(['x'])).length, 1)
-  t.equal(modelServer.requests.length, 3)
+  t.equal(modelServer.requests.length, 4)
   t.same(reports, [])
   const answer = (data: unknown): Script => ({
     fault: { kind: 'status', status: 200, body: { object: 'list', data } },

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorBody, json, reset, sendError, wordsOf } from './responses.ts'
+import { errorBody, json, rejectedField, reset, sendError, wordsOf } from './responses.ts'
 import type { Offer, RecordedRequest, Script } from './script.ts'
 
 export async function complete(
@@ -22,7 +22,7 @@ export async function complete(
     service_tier: 'default',
     system_fingerprint: 'fp_0123456789',
   }
-  if (body.stream !== true) {
+  if (body.stream !== true || script.variants?.includes('not_streamed')) {
     const message = { role: 'assistant', content: written.pieces.join(''), refusal: null, annotations: [] }
     return json(response, 200, {
       ...head,
@@ -72,7 +72,7 @@ function findProblem(body: any, script: Script, offer: Offer): { status: number;
       'max_tokens',
       'invalid_parameter_combination',
     )
-  const rejected = script.rejects?.find((field) => body[field] !== undefined)
+  const rejected = rejectedField(body, script)
   if (rejected === undefined) return null
   const instead = rejected === 'max_tokens' ? " Use 'max_completion_tokens' instead." : ''
   return invalid(
@@ -154,7 +154,9 @@ async function stream(
       ],
     })
   const event = (data: unknown): string =>
-    lines(`data: ${typeof data === 'string' ? data : JSON.stringify(data)}`)
+    lines(
+      `data:${variants.has('no_space') ? '' : ' '}${typeof data === 'string' ? data : JSON.stringify(data)}`,
+    )
   const lines = (line: string): string => (variants.has('crlf') ? `${line}\r\n\r\n` : `${line}\n\n`)
   const send = async (text: string): Promise<void> => {
     if (fault?.kind === 'drip') return await drip(response, text, fault.bytesPerSecond ?? 1)
@@ -209,20 +211,29 @@ async function stream(
     await send(chunk({ reasoning_content: thought }))
     if (piecesPerSecond !== undefined) await sleep(1000 / piecesPerSecond)
   }
+  if (variants.has('parts'))
+    await send(
+      chunk({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'a secret plan' }] }] }),
+    )
+  if (variants.has('think_tags'))
+    for (const piece of ['\n<th', 'ink>a secret', ' plan</thi', 'nk>', '\n\n'])
+      await send(chunk({ content: piece }))
+  const contentOf = (text: string): unknown => (variants.has('parts') ? [{ type: 'text', text }] : text)
   const endless = fault?.kind === 'endless' ? (fault.piece ?? 'and so on ') : null
   for (let i = 0; endless !== null || i < pieces.length; i++) {
     if (await fail()) return
     if (piecesPerSecond !== undefined) await sleep(1000 / piecesPerSecond)
     if (response.destroyed) return
     if (variants.has('comments')) await send(lines(': still here'))
-    await send(chunk({ content: endless ?? pieces[i] }))
+    await send(chunk({ content: contentOf(endless ?? pieces[i]) }))
     recorded.pieces++
     // Yields to the event loop.
     if (endless !== null) await new Promise((resolve) => setImmediate(resolve))
   }
   if (await fail()) return
-  await send(chunk({}, finishReason))
-  if (withUsage) await send(event({ ...head, choices: [], usage }))
+  if (!variants.has('no_finish_reason')) await send(chunk({}, finishReason))
+  for (const _ of withUsage ? (variants.has('usage_twice') ? [1, 2] : [1]) : [])
+    await send(event({ ...head, choices: [], usage }))
   if (fault?.kind === 'lingering') return
   if (variants.has('no_done')) response.end()
   else response.end(lines('data: [DONE]'))

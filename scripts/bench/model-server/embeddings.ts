@@ -1,7 +1,7 @@
 // Embeddings of the fake model server: texts that share words have similar vectors.
 import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { errorBody, json, sendError, wordsOf } from './responses.ts'
+import { errorBody, json, rejectedField, sendError, wordsOf } from './responses.ts'
 import type { Offer, RecordedRequest, Script } from './script.ts'
 
 export function embed(
@@ -22,7 +22,7 @@ export function embed(
         'model_not_found',
       ),
     )
-  const rejected = script.rejects?.find((field) => recorded.body[field] !== undefined)
+  const rejected = rejectedField(recorded.body, script)
   if (rejected !== undefined)
     return sendError(
       response,

@@ -1,6 +1,6 @@
 // The responses of the fake model server that completions and embeddings share.
 import type { ServerResponse } from 'node:http'
-import type { RecordedRequest } from './script.ts'
+import type { RecordedRequest, Script } from './script.ts'
 
 export function errorBody(
   message: string,
@@ -40,4 +40,13 @@ export function json(
 /** Each word with the blanks before it. */
 export function wordsOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? []
+}
+
+/** The field of the request that the script rejects. */
+export function rejectedField(body: Record<string, unknown>, { rejects = [] }: Script): string | undefined {
+  return rejects
+    .map((rejected) => rejected.split('='))
+    .find(
+      ([field, value]) => body[field] !== undefined && (value === undefined || body[field] === value),
+    )?.[0]
 }

@@ -33,6 +33,17 @@ export type StreamVariant =
   | 'no_usage'
   | 'no_role'
   | 'usage_in_every_chunk'
+  | 'usage_twice'
+  /** `data:` without a space behind it. */
+  | 'no_space'
+  /** The stream ends with `[DONE]` alone. */
+  | 'no_finish_reason'
+  /** The content is a list of parts, after a part with thoughts. */
+  | 'parts'
+  /** Thoughts between tags, before the answer. */
+  | 'think_tags'
+  /** One JSON object, although a stream was asked for. */
+  | 'not_streamed'
   /** Splits the stream into packets of 7 bytes, within lines and characters. */
   | 'cut'
 
@@ -52,7 +63,7 @@ export interface Script {
   thoughts?: string[]
   fault?: Fault
   variants?: StreamVariant[]
-  /** Request fields that are rejected as OpenAI does. */
+  /** Request fields that are rejected as OpenAI does: `field`, or `field=value`. */
   rejects?: string[]
   /** Answers embeddings as lists of numbers even if base64 is requested, as many servers do. */
   floats?: boolean

@@ -86,7 +86,7 @@ export async function complete(
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         const cause = deadlines.signal.aborted ? deadlines.signal.reason : error
-        if (!hasStarted && learnQuirk(quirks, request, cause)) continue
+        if (!hasStarted && isToRepeat(quirks, request, cause)) continue
         const failure = toFailure(cause)
         if (failure === null) throw cause
         const delay = hasStarted ? null : retryDelay(failure, ++failures, retries)
@@ -168,24 +168,15 @@ function requestBody(
 }
 
 /**
- * Whether to send the request again in another form, because the provider rejected a field that others
- * accept.
+ * Whether to send the request again in another form.
  * @throws ApiError if the provider rejected a parameter that the caller chose.
  */
-function learnQuirk(quirks: KnownQuirks, request: CompletionRequest, error: unknown): boolean {
+function isToRepeat(quirks: KnownQuirks, request: CompletionRequest, error: unknown): boolean {
   if (isMaxTokensTooLarge(error)) return false
-  const { acceptsUsage, limitField } = quirks.current()
-  const rejects = (field: string): boolean => isUnsupportedParameter(error, field)
-  if (acceptsUsage && (rejects('stream_options') || rejects('include_usage'))) {
-    quirks.learn({ acceptsUsage: false })
-    return true
-  }
-  if (request.maxTokens !== undefined && limitField === 'max_tokens' && rejects('max_tokens')) {
-    quirks.learn({ limitField: 'max_completion_tokens' })
-    return true
-  }
+  if (quirks.learn(error, requestBody(request, quirks.current()))) return true
   for (const field of ['temperature', 'stop'] as const)
-    if (request[field] !== undefined && rejects(field)) throw unsupportedParameter(field)
+    if (request[field] !== undefined && isUnsupportedParameter(error, field))
+      throw unsupportedParameter(field)
   return false
 }
 

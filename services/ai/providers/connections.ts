@@ -42,7 +42,7 @@ export function connect(config: ProvidersConfig, onError: (error: Error) => void
       model,
       timeouts,
       retries,
-      quirks: createQuirks({ acceptsUsage: true, limitField: defaultLimitField(provider) }),
+      quirks: createQuirks({ limitField: defaultLimitField(provider) }),
       report: reporterFor(model.id),
     })
     for (const model of provider.models) options.set(model.id, optionsOf(model))

@@ -3,7 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import { retryDelay } from './backoff.ts'
 import { createDeadlines } from './deadlines.ts'
-import { InvalidAnswer, isUnsupportedParameter, toFailure } from './errors.ts'
+import { InvalidAnswer, toFailure } from './errors.ts'
+import { createQuirks } from './quirks.ts'
 import type { EmbeddingSettings } from '../../../infra/config/ai-providers.ts'
 
 export interface EmbeddingOptions {
@@ -40,8 +41,7 @@ export function createEmbed({
   retries,
   report,
 }: EmbeddingOptions): Embed {
-  // Servers with models of one fixed length reject `dimensions`.
-  let acceptsDimensions = true
+  const quirks = createQuirks()
 
   return async (texts, signal, onTokens) => {
     const vectors: number[][] = []
@@ -61,24 +61,22 @@ export function createEmbed({
     const { signal } = deadlines
     try {
       for (let failures = 0; ;) {
+        const { encoding, acceptsDimensions } = quirks.current()
+        const body = {
+          model,
+          input,
+          encoding_format: encoding,
+          ...(acceptsDimensions && { dimensions }),
+        }
         try {
           signal.throwIfAborted()
-          const body = {
-            model,
-            input,
-            encoding_format: 'base64' as const,
-            ...(acceptsDimensions && { dimensions }),
-          }
           const answer: EmbeddingAnswer = await client.embeddings.create(body, { signal })
           const vectors = parseVectors(answer?.data, { count: input.length, dimensions })
           return { vectors, tokens: parseTokens(answer?.usage?.prompt_tokens) }
         } catch (error) {
           if (caller?.aborted) throw caller.reason
           const cause = signal.aborted ? signal.reason : error
-          if (acceptsDimensions && isUnsupportedParameter(cause, 'dimensions')) {
-            acceptsDimensions = false
-            continue
-          }
+          if (quirks.learn(cause, body)) continue
           const failure = toFailure(cause)
           if (failure === null) throw cause
           const delay = retryDelay(failure, ++failures, retries)

@@ -2,6 +2,7 @@
 // work for each event.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
 import { maxBodyBytes, ResponseTooLarge } from './client.ts'
+import { InvalidAnswer } from './errors.ts'
 
 /** Characters of one event. */
 const maxEventLength = 1024 * 1024
@@ -20,8 +21,17 @@ export class EventReader {
   #bytes = 0
   #tooLarge = false
   #ended = false
+  /** The text of an answer that is JSON, from servers that do not stream; null for a stream. */
+  #json: string | null = null
 
-  constructor({ body }: Response) {
+  /** @throws InvalidAnswer for a page. */
+  constructor({ body, headers }: Response) {
+    const type = headers.get('content-type') ?? ''
+    if (/\bhtml\b/.test(type)) {
+      void body?.cancel().catch(() => {})
+      throw new InvalidAnswer('it answered with an HTML page', true)
+    }
+    if (/\bjson\b/.test(type)) this.#json = ''
     this.#reader = body?.getReader()
   }
 
@@ -48,9 +58,13 @@ export class EventReader {
     this.#ended = bytes === undefined
     this.#bytes += bytes?.length ?? 0
     this.#tooLarge ||= this.#bytes > maxBodyBytes
+    const text = this.#decoder.decode(bytes, { stream: !this.#ended })
+    if (this.#json !== null) {
+      this.#json += text
+      if (this.#ended) this.#events.push({ id: undefined, event: undefined, data: this.#json })
+      return
+    }
     // Some servers omit the empty line after the last event.
-    this.#parser.feed(
-      this.#ended ? `${this.#decoder.decode()}\n\n` : this.#decoder.decode(bytes, { stream: true }),
-    )
+    this.#parser.feed(this.#ended ? `${text}\n\n` : text)
   }
 }

@@ -1,7 +1,13 @@
 // The received part of a streamed completion: the text, its limit, and the finish reason.
 import type { EventSourceMessage } from 'eventsource-parser'
 import { APIError } from 'openai'
-import { createTextJoiner, parseChunk, type FinishReason, type TokenUsage } from './stream-chunks.ts'
+import {
+  createTextJoiner,
+  createThoughtFilter,
+  parseChunk,
+  type FinishReason,
+  type TokenUsage,
+} from './stream-chunks.ts'
 
 /** Characters of an answer without a token limit. */
 const maxCharacters = 4_000_000
@@ -22,7 +28,9 @@ export class ReceivedAnswer {
   isComplete = false
   readonly #headers: Headers
   readonly #text = createTextJoiner()
+  readonly #thoughts = createThoughtFilter()
   #remaining: number
+  #hasChunks = false
 
   constructor(maxTokens: number | null, headers: Headers) {
     this.#headers = headers
@@ -53,12 +61,13 @@ export class ReceivedAnswer {
 
   /** Text that was held back until the end, because its next chunk could have completed a character. */
   end(): string {
-    return this.#text.end()
+    return this.#text.add(this.#thoughts.end()) + this.#text.end()
   }
 
   #add({ event, data }: EventSourceMessage): string {
     if (data === '[DONE]') {
       this.isComplete = true
+      if (this.#hasChunks) this.finishReason ??= 'stop'
       return ''
     }
     const value = JSON.parse(data)
@@ -66,11 +75,12 @@ export class ReceivedAnswer {
     if (event === 'error' || value?.error)
       throw new APIError(undefined, value?.error ?? value, undefined, this.#headers)
     const chunk = parseChunk(value)
+    this.#hasChunks = true
     this.usage = chunk.usage ?? this.usage
     if (this.finishReason !== null) return ''
     const length = chunk.content.length + chunk.reasoningLength
     if (length > 0) this.hasGrown = true
-    const delta = this.#text.add(chunk.content.slice(0, this.#remaining))
+    const delta = this.#text.add(this.#thoughts.add(chunk.content.slice(0, this.#remaining)))
     this.#remaining -= length
     if (!this.isCut) this.finishReason = chunk.finishReason
     return delta

@@ -1,5 +1,5 @@
-// Parses the chunks of a streamed completion. Providers differ: a chunk that breaks the format where it
-// matters is an InvalidAnswer; everything else is ignored.
+// Parses the chunks of a streamed completion, in the dialects of its providers. A chunk that breaks the format
+// where it matters is an InvalidAnswer; everything else is ignored.
 import { InvalidAnswer } from './errors.ts'
 
 export type FinishReason = 'stop' | 'length' | 'content_filter'
@@ -22,12 +22,18 @@ export function parseChunk(value: unknown): Chunk {
   if (choices !== undefined && choices !== null && !Array.isArray(choices))
     throw new InvalidAnswer('its answer has no list of choices')
   const choice = choices?.find((item) => (objectOf(item).index ?? 0) === 0)
-  const { delta, finish_reason: finish } = choice === undefined ? {} : objectOf(choice)
-  const { content, refusal, reasoning_content: reasoningContent, reasoning } = objectOf(delta ?? {})
+  // An answer that is not streamed has a `message`.
+  const { delta, message, finish_reason: finish } = choice === undefined ? {} : objectOf(choice)
+  const {
+    content,
+    refusal,
+    reasoning_content: reasoningContent,
+    reasoning,
+  } = objectOf(delta ?? message ?? {})
   return {
     content: textOf(content) + textOf(refusal),
-    reasoningLength: lengthOf(reasoningContent) + lengthOf(reasoning),
-    finishReason: finish === undefined || finish === null || finish === '' ? null : parseFinishReason(finish),
+    reasoningLength: lengthOf(reasoningContent) + lengthOf(reasoning) + thoughtsIn(content),
+    finishReason: finish === undefined || finish === null || finish === '' ? null : finishReasonOf(finish),
     usage: parseUsage(usage),
   }
 }
@@ -49,6 +55,43 @@ export function createTextJoiner(): { add(text: string): string; end(): string }
   }
 }
 
+const thoughtStart = '<think>'
+const thoughtEnd = '</think>'
+
+/** Removes the thoughts between `<think>` and `</think>` with which some models begin an answer. */
+export function createThoughtFilter(): { add(text: string): string; end(): string } {
+  /** What may belong to a tag; null in the answer itself. */
+  let pending: string | null = ''
+  let state: 'start' | 'thought' | 'blank' = 'start'
+  const add = (text: string): string => {
+    if (pending === null) return text
+    pending += text
+    if (state === 'start') {
+      const start = pending.trimStart()
+      if (start.length < thoughtStart.length && thoughtStart.startsWith(start)) return ''
+      if (!start.startsWith(thoughtStart)) return end()
+      state = 'thought'
+    }
+    if (state === 'thought') {
+      const at = pending.indexOf(thoughtEnd)
+      if (at === -1) pending = pending.slice(1 - thoughtEnd.length)
+      else {
+        pending = pending.slice(at + thoughtEnd.length)
+        state = 'blank'
+      }
+    }
+    if (state === 'thought') return ''
+    pending = pending.trimStart()
+    return pending === '' ? '' : end()
+  }
+  const end = (): string => {
+    const text = state === 'thought' ? '' : (pending ?? '')
+    pending = null
+    return text
+  }
+  return { add, end }
+}
+
 function sanitize(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
@@ -59,19 +102,36 @@ function objectOf(value: unknown): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
+/** The text, or that of the parts of the type `text`. Other parts, such as thoughts, are no answer. */
 function textOf(value: unknown): string {
   if (value === undefined || value === null) return ''
-  if (typeof value !== 'string') throw new InvalidAnswer('its answer is not text')
-  return value
+  if (typeof value === 'string') return value
+  if (!Array.isArray(value)) throw new InvalidAnswer('its answer is not text')
+  return value.map((part) => (partOf(part).type === 'text' ? textOf(partOf(part).text) : '')).join('')
+}
+
+/** The characters of the parts that are thoughts: `{ type: 'thinking', thinking }`, a text or parts again. */
+function thoughtsIn(content: unknown): number {
+  if (!Array.isArray(content)) return 0
+  const lengths = content.map((part) => textOf(partOf(part).thinking ?? '').length)
+  return lengths.reduce((sum, length) => sum + length, 0)
+}
+
+function partOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'string' ? { type: 'text', text: value } : objectOf(value)
 }
 
 function lengthOf(value: unknown): number {
   return typeof value === 'string' ? value.length : 0
 }
 
-function parseFinishReason(value: unknown): FinishReason {
-  if (value === 'stop' || value === 'length' || value === 'content_filter') return value
-  throw new InvalidAnswer('its answer has an unknown finish reason')
+/** The names of other servers for `length`. */
+const lengthReasons = new Set(['length', 'max_tokens', 'model_length'])
+
+/** An answer with another reason is complete: servers name the token that ended it, such as `eos_token`. */
+function finishReasonOf(value: unknown): FinishReason {
+  if (value === 'content_filter') return value
+  return typeof value === 'string' && lengthReasons.has(value) ? 'length' : 'stop'
 }
 
 function parseUsage(value: unknown): TokenUsage | null {
