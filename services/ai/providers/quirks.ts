@@ -1,5 +1,5 @@
-// What providers reject although others accept it. The request is then sent again in another form, and so from
-// then on. A quirk is read from an error message, which may repeat text of a user, so it is forgotten after
+// What providers reject although others accept it. The request is then sent again in another form, and later
+// ones are. A quirk is read from an error message, which may repeat text of a user, so it is forgotten after
 // five minutes.
 import { isUnsupportedParameter } from './errors.ts'
 

@@ -1,5 +1,5 @@
-// Parses the chunks of a streamed completion, in the dialects of its providers. A chunk that breaks the format
-// where it matters is an InvalidAnswer; everything else is ignored.
+// Parses the chunks of a streamed completion, in the dialects of the providers. A chunk that breaks the
+// format where it matters is an InvalidAnswer; everything else is ignored.
 import { InvalidAnswer } from './errors.ts'
 
 export type FinishReason = 'stop' | 'length' | 'content_filter'
