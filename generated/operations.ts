@@ -114,6 +114,10 @@ export interface OperationsByTag {
     | 'getMember'
     | 'updateMember'
     | 'removeMember'
+  'openai':
+    | 'listOpenAiModels'
+    | 'getOpenAiModel'
+    | 'createChatCompletion'
   'organization-members':
     | 'listOrganizationMembers'
     | 'addOrganizationMember'
@@ -349,6 +353,7 @@ export type BinaryOperationId =
 
 /** The data of each event, for the operations that return an event stream. */
 export interface StreamEvents {
+  createChatCompletion: { 'message': components['schemas']['ChatCompletionChunk'], 'error': components['schemas']['ErrorResponse'] }
   streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
   streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
   streamEvents: { 'message': components['schemas']['PlatformEvent'], 'end': components['schemas']['StreamEnd'] }
@@ -3874,6 +3879,74 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     idempotent: false,
     ifMatch: null,
     etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  listOpenAiModels: {
+    id: "listOpenAiModels",
+    method: "GET",
+    path: "/v1/models",
+    url: "/v1/models",
+    tag: "openai",
+    scopes: ["ai:read"],
+    rateLimit: "default",
+    validators: {"query":"queryNone"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiModelList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getOpenAiModel: {
+    id: "getOpenAiModel",
+    method: "GET",
+    path: "/v1/models/{model}",
+    url: "/v1/models/:model",
+    tag: "openai",
+    scopes: ["ai:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetOpenAiModel","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiModel"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  createChatCompletion: {
+    id: "createChatCompletion",
+    method: "POST",
+    path: "/v1/chat/completions",
+    url: "/v1/chat/completions",
+    tag: "openai",
+    scopes: ["ai:write"],
+    rateLimit: "ai",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyChatCompletionRequest"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyChatCompletion","events":{"message":"replyChatCompletionChunk","error":"replyErrorResponse"},"streamEnd":"[DONE]"}
+    },
+    produces: ["application/json","text/event-stream"],
+    idempotent: true,
+    handlesIdempotency: true,
+    ifMatch: null,
+    etag: false,
     paged: false,
     projectAccess: {"role":"viewer"},
     secretAnswer: false

@@ -15,6 +15,7 @@ import { explain } from '../handlers/explain.ts'
 import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
+import { openai } from '../handlers/openai.ts'
 import { organizationMembers } from '../handlers/organization-members.ts'
 import { organizations } from '../handlers/organizations.ts'
 import { passkeys } from '../handlers/passkeys.ts'
@@ -58,6 +59,7 @@ export const handlers: Operations = {
   ...identities,
   ...invitations,
   ...members,
+  ...openai,
   ...organizationMembers,
   ...organizations,
   ...passkeys,
@@ -233,6 +235,9 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageLinks, 'listAllFileLinks'>>,
   Holds<Exact<typeof storageLinks, 'downloadByLink'>>,
   Holds<Exact<typeof storage, 'getStorageUsage'>>,
+  Holds<Exact<typeof openai, 'listOpenAiModels'>>,
+  Holds<Exact<typeof openai, 'getOpenAiModel'>>,
+  Holds<Exact<typeof openai, 'createChatCompletion'>>,
   Holds<Exact<typeof ai, 'listModels'>>,
   Holds<Exact<typeof ai, 'getAiUsage'>>,
   Holds<Exact<typeof ai, 'createChat'>>,
@@ -418,6 +423,9 @@ export const skeleton = {
     '/v1/storage/links': { get: route('listAllFileLinks') },
     '/v1/storage/links/{token}': { get: route('downloadByLink') },
     '/v1/storage/usage': { get: route('getStorageUsage') },
+    '/v1/models': { get: route('listOpenAiModels') },
+    '/v1/models/{model}': { get: route('getOpenAiModel') },
+    '/v1/chat/completions': { post: route('createChatCompletion') },
     '/v1/ai/models': { get: route('listModels') },
     '/v1/ai/usage': { get: route('getAiUsage') },
     '/v1/ai/chat': { post: route('createChat') },

@@ -62,6 +62,12 @@ export class ApiError extends Error {
     return { error: { code, message, details } }
   }
 
+  /** The body of the operations for OpenAI's clients, which has the fields that these read. */
+  toOpenAiBody(requestId: string): components['schemas']['ErrorResponse'] {
+    const { error } = this.toBody(requestId)
+    return { error: { ...error, type: openAiErrorType(this.status), param: this.details.field ?? null } }
+  }
+
   get #reason(): ErrorDetails['reason'] {
     const { reason, constraint = '' } = this.details
     const { reason: other, reasons } = errorCodes[this.code]
@@ -318,4 +324,12 @@ export function unavailable(
   reason: 'unavailable' | 'provider_busy' | 'provider_failed' = 'unavailable',
 ): ApiError {
   return new ApiError(503, 'UNAVAILABLE', message, { reason }, { 'retry-after': String(seconds) })
+}
+
+/** The types of OpenAI's errors, by status. */
+function openAiErrorType(status: number): string {
+  if (status === 401) return 'authentication_error'
+  if (status === 403) return 'permission_error'
+  if (status === 429) return 'rate_limit_error'
+  return status >= 500 ? 'server_error' : 'invalid_request_error'
 }

@@ -31,6 +31,7 @@ import type { Services } from './services.ts'
 type OperationId = keyof operations
 type ErrorBody = components['schemas']['ErrorResponse']
 type Content<R> = R extends { content: infer C } ? C[keyof C] : undefined
+type JsonContent<R> = R extends { content: { 'application/json': infer J } } ? J : never
 type Declared<Id extends OperationId> = operations[Id]['responses']
 type Reply<S, B, H> = undefined extends B ? { status: S } & H : { status: S; body: B } & H
 
@@ -56,7 +57,7 @@ export type Answer<Id extends OperationId> = {
     ? Reply<
         S,
         Id extends keyof StreamEvents
-          ? Streamed<StreamEvents[Id]>
+          ? Streamed<StreamEvents[Id]> | JsonContent<Declared<Id>[S]>
           : S extends 200
             ? Id extends BinaryOperationId
               ? Bytes

@@ -82,7 +82,11 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
       .send(
         asPage
           ? errorPage(known, requestId, operations.some(isSignIn) ? signInUrl : null)
-          : JSON.stringify(known.toBody(requestId)),
+          : JSON.stringify(
+              operations.some(({ tag }) => tag.startsWith('openai'))
+                ? known.toOpenAiBody(requestId)
+                : known.toBody(requestId),
+            ),
       )
   )
 }

@@ -311,6 +311,10 @@ class OperationCall {
     const { config } = context.services
     const answer = await this.#callHandler(db)
     const { status, body } = answer
+    if (typeof body !== 'function') {
+      const response = this.#render(answer)
+      return () => this.send(response)
+    }
     if (info.replies[status]?.events === undefined)
       throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
     this.#reply.code(status).headers({
@@ -323,6 +327,7 @@ class OperationCall {
     if (this.#request.method === 'HEAD') return () => this.#reply.send(Readable.from([]))
     const stream = new SseStream({
       start: body,
+      end: info.replies[status].streamEnd,
       serialize: (event, data) => eventText(info, status, event, data as object, config.validateResponses),
       pingMs: config.streamPing * 1000,
       writeTimeoutMs: config.streamWriteTimeout * 1000,

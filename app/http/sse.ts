@@ -14,6 +14,8 @@ export interface EventStreamOptions {
   start: (signal: AbortSignal) => AsyncIterable<Sent>
   /** The data of an event as JSON. */
   serialize: (event: string, data: unknown) => string
+  /** The data of an event that follows the last one, unless that is an `error`. */
+  end?: string
   /** Milliseconds without an event after which a comment is sent as a keep-alive. */
   pingMs: number
   /** Milliseconds in which a client must read some of what was sent. */
@@ -30,6 +32,7 @@ export class SseStream extends Readable {
   #timer: NodeJS.Timeout
   /** The `id` line of the last event. Comments repeat it. */
   #id = ''
+  #hasFailed = false
   #hasDemand = false
   #running = false
   #sentBytes = 0
@@ -82,6 +85,7 @@ export class SseStream extends Readable {
       if (this.#sentBytes === 0) this.#comment('connected')
       return
     }
+    this.#hasFailed = event === 'error'
     // `message` is the default name of an event.
     const name = event === 'message' ? '' : `event: ${event}\n`
     this.#send(`${id === undefined ? '' : this.#id}${name}data: ${this.#options.serialize(event, data)}\n\n`)
@@ -99,6 +103,8 @@ export class SseStream extends Readable {
   }
 
   #end(): void {
+    const { end } = this.#options
+    if (end !== undefined && !this.#hasFailed) this.#send(`data: ${end}\n\n`)
     this.#hasDemand = false
     this.push(null)
   }

@@ -18,6 +18,8 @@ export interface Response {
   schema: Json | null
   /** The schema of each event's data, if the body is an event stream. */
   events: Record<string, Json> | null
+  /** The data of the event after the last one (`x-stream-end`); null without one. */
+  streamEnd: string | null
   /** Fields with `x-volatile`, which are left out of the ETag. */
   volatile: string[]
   /** Whether the body is raw bytes. */
@@ -137,7 +139,8 @@ export function operationsOf(document: Json): Operation[] {
             contentType,
             contentTypes,
             schema: contentType === null ? null : (response.content[contentType].schema ?? null),
-            events: contentType === null ? null : (response.content[contentType]['x-stream-events'] ?? null),
+            events: streamOf(response)?.['x-stream-events'] ?? null,
+            streamEnd: streamOf(response)?.['x-stream-end'] ?? null,
             volatile: contentType === null ? [] : volatileOf(document, response.content[contentType].schema),
             binary:
               contentType !== null &&
@@ -188,6 +191,11 @@ function includesOf(document: Json, operation: Json, parameters: Parameter[]): O
 /** The value of `include` for the property with the id: `user` for `user_id`. */
 export function includeName(id: string): string {
   return id.replace(/_id$/, '')
+}
+
+/** The media type of the events. A response may also have JSON, for requests that ask for no stream. */
+function streamOf(response: Json): Json {
+  return Object.values<Json>(response.content ?? {}).find((media) => media['x-stream-events'] !== undefined)
 }
 
 function volatileOf(document: Json, schema: Json): string[] {

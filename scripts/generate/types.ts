@@ -212,6 +212,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             contentType: r.contentType,
             serializer: names.responses[r.status],
             events: names.streams[r.status],
+            streamEnd: r.streamEnd ?? undefined,
             volatile: r.volatile.length > 0 ? r.volatile : undefined,
             binary: r.binary ? true : undefined,
           },

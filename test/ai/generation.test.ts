@@ -295,7 +295,7 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
       if (i % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
       onText('abcd')
     }
-    return { finishReason: 'stop', usage: null }
+    return { finishReason: 'stop', usage: null, toolCalls: [] }
   }
   const own = new Generations({
     database,

@@ -92,8 +92,8 @@ interface Written {
 function write(body: any, script: Script): Written {
   const last = body.messages.at(-1)
   const text = script.answer ?? `I have heard: ${typeof last.content === 'string' ? last.content : ''}`
-  let pieces = script.pieces ?? wordsOf(text)
-  let finishReason = script.finishReason ?? 'stop'
+  let pieces = script.pieces ?? (script.calls === undefined ? wordsOf(text) : [])
+  let finishReason = script.finishReason ?? (script.calls === undefined ? 'stop' : 'tool_calls')
   for (const stop of typeof body.stop === 'string' ? [body.stop] : (body.stop ?? [])) {
     const at = pieces.join('').indexOf(stop)
     if (at !== -1) pieces = wordsOf(pieces.join('').slice(0, at))
@@ -219,6 +219,11 @@ async function stream(
     for (const piece of ['\n<th', 'ink>a secret', ' plan</thi', 'nk>', '\n\n'])
       await send(chunk({ content: piece }))
   const contentOf = (text: string): unknown => (variants.has('parts') ? [{ type: 'text', text }] : text)
+  for (const [index, { id, name, arguments: args }] of (script.calls ?? []).entries()) {
+    const halves = [args.slice(0, 4), args.slice(4)]
+    await send(chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }))
+    for (const half of halves) await send(chunk({ tool_calls: [{ index, function: { arguments: half } }] }))
+  }
   const endless = fault?.kind === 'endless' ? (fault.piece ?? 'and so on ') : null
   for (let i = 0; endless !== null || i < pieces.length; i++) {
     if (await fail()) return

@@ -61,6 +61,8 @@ export interface Script {
   when?: Promise<unknown>
   /** Sent before the answer as `reasoning_content`, one piece each. */
   thoughts?: string[]
+  /** Functions that the model calls in place of an answer. */
+  calls?: Array<{ id: string; name: string; arguments: string }>
   fault?: Fault
   variants?: StreamVariant[]
   /** Request fields that are rejected as OpenAI does: `field`, or `field=value`. */

@@ -166,7 +166,10 @@ export const documentRules = {
   }),
   'one-media-type': eachOperation((operation, { ctx, location }) => {
     for (const [status, response] of Object.entries<any>(operation.responses ?? {})) {
-      const media = Object.values<any>(resolved(response, ctx)?.content ?? {})
+      // A handler that may stream answers with events or with JSON.
+      const media = Object.values<any>(resolved(response, ctx)?.content ?? {}).filter(
+        (each) => each['x-stream-events'] === undefined,
+      )
       // A handler chooses the media type of a file by `acceptedType`.
       if (media.length > 1 && !media.every(({ schema }) => resolved(schema, ctx)?.format === 'binary'))
         ctx.report({

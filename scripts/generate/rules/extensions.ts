@@ -73,7 +73,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-successor': anything,
   },
   RequestBody: { 'x-raw': yes },
-  MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything, 'x-stream-answer': anything },
+  MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything, 'x-stream-end': anything, 'x-stream-answer': anything },
   Schema: {
     'x-event-types': list,
     'x-error-code': anything,

@@ -120,10 +120,11 @@ async function streamFromProvider(
       answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
     }
   }
-  const { finishReason, usage } = await providers.complete(
+  const { finishReason, usage, toolCalls } = await providers.complete(
     { ...task.options, model: task.model, messages, signal, requestId: task.requestId },
     addText,
   )
+  answer.toolCalls = toolCalls
   return outcomeOf(answer, finishReason, {
     promptTokens: plausibleCount(usage?.promptTokens),
     completionTokens: plausibleCount(usage?.completionTokens),

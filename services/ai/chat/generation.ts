@@ -29,6 +29,7 @@ import { errorOfMessage, finishMessage, finishWithStoredContent, type Outcome } 
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { findMessage, type OwnedMessage } from './messages.ts'
+import type { ToolCall } from '../providers/tool-calls.ts'
 import { ProgressSaver } from './save-progress.ts'
 import type { StartedAnswer } from './start-answer.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
@@ -93,11 +94,12 @@ export class Generations {
    * Starts to generate an answer. The generation stops when `disconnected` is aborted and no other client
    * follows the answer. During a shutdown the answer fails at once.
    */
-  start(task: GenerationTask, disconnected: AbortSignal): void {
+  start(task: GenerationTask, disconnected: AbortSignal): LiveAnswer {
     const answer = new LiveAnswer(task)
     this.#answers.set(answer.id, answer)
     void this.#run(answer)
     answer.addFollower(disconnected)
+    return answer
   }
 
   /**
@@ -108,10 +110,11 @@ export class Generations {
     { message, task }: StartedAnswer,
     principal: Principal,
     disconnected: AbortSignal,
-  ): Promise<{ message: OwnedMessage; replayed: boolean }> {
-    if (task === null) return { message, replayed: true }
-    this.start(task, disconnected)
-    return { message: await this.#finished(message.id, principal), replayed: false }
+  ): Promise<{ message: OwnedMessage; toolCalls: ToolCall[]; replayed: boolean }> {
+    if (task === null) return { message, toolCalls: [], replayed: true }
+    const answer = this.start(task, disconnected)
+    const finished = await this.#finished(message.id, principal)
+    return { message: finished, toolCalls: answer.toolCalls, replayed: false }
   }
 
   /** Waits for the end of an answer. @returns the finished message. Throws the error of a failed answer. */

@@ -6,7 +6,7 @@ import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
-import type { Providers } from '../providers/providers.ts'
+import type { ModelOptions, Providers } from '../providers/providers.ts'
 import type { AnswerRequest } from './answer-limits.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { findMessage, type HistoryMessage, type OwnedMessage } from './messages.ts'
@@ -59,6 +59,7 @@ interface NewAnswer {
   /** The messages of the session that are part of the conversation. */
   history: HistoryMessage[]
   conversation: Conversation
+  fields?: ModelOptions['fields']
   metadata?: Record<string, string>
 }
 
@@ -71,7 +72,7 @@ export async function insertAnswer(
   tx: Transaction,
   services: InsertServices,
   { id: requestId, clientRequestId, principal, idempotency }: Omit<AnswerRequest, 'operation'>,
-  { session, addedMessages, model, body, history, conversation, metadata = {} }: NewAnswer,
+  { session, addedMessages, model, body, history, conversation, fields, metadata = {} }: NewAnswer,
 ): Promise<{ message: OwnedMessage; task: GenerationTask }> {
   const { temperature, max_tokens: maxTokens, stop } = body
   const { models } = services.providers
@@ -108,7 +109,7 @@ export async function insertAnswer(
     session !== null && sql.addSessionMessages(tx.later, { id: session.id, added_messages: addedMessages })
   const [found] = await Promise.all([findMessage(tx, id, principal), inserted, counted])
   const message = found!
-  const options = { temperature, maxTokens, stop }
+  const options = { temperature, maxTokens, stop, fields }
   return {
     message,
     task: {

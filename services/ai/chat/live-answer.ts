@@ -1,7 +1,8 @@
 // The state of one answer while this process generates it: the text and citations so far, who follows the
 // answer, and how it ended. The generator writes to it, streams read from it, and the progress saver stores
 // it.
-import type { CompletionRequest } from '../providers/providers.ts'
+import type { ModelOptions } from '../providers/providers.ts'
+import type { ToolCall } from '../providers/tool-calls.ts'
 import type { Principal } from '../../users/authentication.ts'
 import type { ApiError } from '../../../infra/errors.ts'
 import type { NewCitation } from '../extractive/answer.ts'
@@ -24,7 +25,7 @@ export interface GenerationTask {
   /** The knowledge bases to search. The search skips those that the caller may not read. */
   knowledgeBaseIds: string[]
   filters?: DocumentFilters
-  options: Pick<CompletionRequest, 'temperature' | 'maxTokens' | 'stop'>
+  options: ModelOptions
 }
 
 /** How an answer ended. Both are null if the message was deleted, or finished by another process. */
@@ -45,6 +46,8 @@ export class LiveAnswer implements AnswerContent {
   readonly citations: StoredCitation[] = []
   /** The text and the citations in the order in which they arrived. */
   readonly parts: Part[] = []
+  /** The functions that the model calls, when it has ended. */
+  toolCalls: ToolCall[] = []
   /** How many passages the search found; null before the search. */
   passages: number | null = null
   /** Tokens of the prompt; 0 until the prompt is known. */

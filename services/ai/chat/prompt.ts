@@ -37,6 +37,8 @@ export interface Conversation {
   /** The messages before the question, oldest first. */
   history: ChatMessage[]
   question: string
+  /** The last message, if it is no question. */
+  last?: ChatMessage
   /** What to search for. Default: the question. */
   query?: string
 }
@@ -48,7 +50,9 @@ export function reservationFor(
   searches: boolean,
 ): number {
   const texts = [system ?? '', question, ...history.map(({ content }) => content)]
-  const prompt = texts.reduce((sum, text) => sum + tokensOf(text), searches ? typicalSourceTokens : 0)
+  const calls = history.reduce((sum, message) => sum + callTokens(message), 0)
+  const known = calls + (searches ? typicalSourceTokens : 0)
+  const prompt = texts.reduce((sum, text) => sum + tokensOf(text), known)
   return answer + (size === null ? prompt : Math.min(prompt, size - answer))
 }
 
@@ -81,7 +85,7 @@ export interface Prompt {
 
 /** Drops the last sources first, then the oldest messages, until the prompt fits. */
 export function buildPrompt(
-  { system, history, question }: Conversation,
+  { system, history, question, last }: Conversation,
   passages: RetrievedPassage[],
   window: ContextWindow,
 ): Prompt {
@@ -95,7 +99,7 @@ export function buildPrompt(
   const messages: ChatMessage[] = [
     ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
     ...fittingHistory(history, freeTokens(instructions, question, window)),
-    { role: 'user', content: question },
+    last ?? { role: 'user', content: question },
   ]
   return { messages, sources, tokens: messages.reduce((sum, { content }) => sum + tokensOf(content), 0) }
 }
@@ -115,11 +119,17 @@ function fittingHistory(history: ChatMessage[], maxTokens: number): ChatMessage[
   const messages: ChatMessage[] = []
   let free = maxTokens
   for (const message of history.toReversed()) {
-    free -= tokensOf(message.content)
+    free -= tokensOf(message.content) + callTokens(message)
     if (free < 0) break
     messages.unshift(message)
   }
+  // A result is refused without its call.
+  while (messages[0]?.role === 'tool') messages.shift()
   return messages
+}
+
+function callTokens({ toolCalls = [] }: ChatMessage): number {
+  return toolCalls.reduce((sum, { name, arguments: args }) => sum + tokensOf(name + args), 0)
 }
 
 const sourceRules =

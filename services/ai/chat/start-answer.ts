@@ -9,7 +9,7 @@ import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
-import { requireModel, type ChatMessage, type Providers } from '../providers/providers.ts'
+import { requireModel, type ChatMessage, type ModelOptions, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
@@ -41,14 +41,55 @@ export interface StartedAnswer {
   task: GenerationTask | null
 }
 
+/** A conversation that is not stored, with what the model is asked besides. */
+export interface AskedConversation {
+  /** The last one is a question, or the result of a tool. */
+  messages: ChatMessage[]
+  body: Omit<ChatRequest, 'message' | 'messages' | 'session_id'>
+  fields?: ModelOptions['fields']
+}
+
 /** Throws 400, 403, 404, 409, 422 or 429, and then stores nothing. */
 export async function startChat(
-  { db, ...services }: StartServices,
+  services: StartServices,
   request: AnswerRequest,
   body: ChatRequest,
 ): Promise<StartedAnswer> {
   requireAnswerable(body)
   const messages = body.messages === undefined ? null : conversationMessages(body.messages)
+  return await startAnswer(services, request, body, { messages, query: queryOf(body) })
+}
+
+/** Throws as `startChat`. */
+export async function startConversation(
+  services: StartServices,
+  request: AnswerRequest,
+  { messages, body, fields }: AskedConversation,
+): Promise<StartedAnswer> {
+  const last = messages.at(-1)!
+  const query = messages.findLast(({ role }) => role === 'user')?.content
+  return await startAnswer(services, request, body, {
+    messages,
+    query,
+    fields,
+    ...(last.role === 'tool' && { last }),
+  })
+}
+
+interface Asked {
+  /** Null for the `message` of a session. */
+  messages: ChatMessage[] | null
+  query?: string
+  last?: ChatMessage
+  fields?: ModelOptions['fields']
+}
+
+async function startAnswer(
+  { db, ...services }: StartServices,
+  request: AnswerRequest,
+  body: AskedConversation['body'] & Partial<Pick<ChatRequest, 'message' | 'session_id'>>,
+  { messages, query, last, fields }: Asked,
+): Promise<StartedAnswer> {
   const question = messages?.at(-1)!.content ?? textOf(body.message!, 'message')
   const { principal } = request
   return await db.transaction(async (tx) => {
@@ -79,8 +120,10 @@ export async function startChat(
       history,
       conversation: {
         ...conversationOf(session?.system_prompt ?? null, earlier, question),
-        query: queryOf(body),
+        query,
+        last,
       },
+      fields,
       metadata: session === null ? body.metadata : undefined,
     })
   })
@@ -183,7 +226,9 @@ function conversationOf(systemPrompt: string | null, earlier: ChatMessage[], que
   ].filter((text) => text !== null)
   return {
     system: system.length === 0 ? null : system.join('\n\n'),
-    history: earlier.filter(({ role }) => role !== 'system').map(({ role, content }) => ({ role, content })),
+    history: earlier
+      .filter(({ role }) => role !== 'system')
+      .map(({ role, content, toolCalls, toolCallId }) => ({ role, content, toolCalls, toolCallId })),
     question,
   }
 }
@@ -192,7 +237,7 @@ async function createSession(
   tx: Transaction,
   { events }: Services,
   principal: Principal,
-  body: ChatRequest,
+  body: AskedConversation['body'],
   question: string,
 ): Promise<OwnedSession> {
   const session = await insertSession(tx, {

@@ -2,7 +2,10 @@
 // once. A failure is retried only before the first piece of the answer was passed on.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
-import type { ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
+import type {
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from 'openai/resources/chat/completions'
 import { invalidField } from '../../../infra/errors.ts'
 import { retryDelay } from './backoff.ts'
 import { EventReader } from './event-reader.ts'
@@ -16,26 +19,38 @@ import {
   toFailure,
   unsupportedParameter,
 } from './errors.ts'
+import type { ToolCall } from './tool-calls.ts'
 import type { KnownQuirks, Quirks } from './quirks.ts'
 import type { ModelSettings } from '../../../infra/config/ai-providers.ts'
 
 export interface ChatMessage {
-  role: 'system' | 'user' | 'assistant'
+  role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
+  /** The calls of an answer of the model. */
+  toolCalls?: ToolCall[]
+  /** The call of the result, for the role `tool`. */
+  toolCallId?: string
+}
+
+export interface ModelOptions {
+  temperature?: number
+  maxTokens?: number
+  stop?: string[]
+  /** Further fields of the request, which the provider gets as they are. */
+  fields?: Record<string, unknown>
 }
 
 export interface CompletionEnd {
   finishReason: FinishReason
   /** Null if the provider does not report it. */
   usage: TokenUsage | null
+  /** The functions that the model calls. */
+  toolCalls: ToolCall[]
 }
 
-export interface CompletionRequest {
+export interface CompletionRequest extends ModelOptions {
   model: string
   messages: ChatMessage[]
-  temperature?: number
-  maxTokens?: number
-  stop?: string[]
   signal: AbortSignal
   requestId?: string
 }
@@ -136,7 +151,7 @@ async function streamAnswer(
       if (error !== null) throw error
       if (answer.isCut) {
         report('its answer exceeded the length limit and was cut')
-        return { finishReason: 'length', usage: null }
+        return { finishReason: 'length', usage: null, toolCalls: [] }
       }
       if (answer.isComplete) break
       if (answer.finishReason !== null) deadlines.startClosing(closingTimeout)
@@ -149,21 +164,36 @@ async function streamAnswer(
   if (finishReason === null) throw new InvalidAnswer('its answer has no end', true)
   const end = answer.end()
   if (end !== '') onText(end)
-  return { finishReason, usage }
+  return { finishReason, usage, toolCalls: answer.toolCalls }
 }
 
 function requestBody(
-  { model, messages, temperature, maxTokens, stop }: CompletionRequest,
+  { model, messages, temperature, maxTokens, stop, fields }: CompletionRequest,
   quirks: Quirks,
 ): ChatCompletionCreateParamsStreaming {
   return {
+    ...fields,
     model,
-    messages: messages.map(({ role, content }) => ({ role, content })),
+    messages: messages.map(sentMessage),
     stream: true,
     ...(quirks.acceptsUsage && { stream_options: { include_usage: true } }),
     ...(temperature !== undefined && { temperature }),
     ...(maxTokens !== undefined && { [quirks.limitField]: maxTokens }),
     ...(stop !== undefined && { stop }),
+  }
+}
+
+function sentMessage({ role, content, toolCalls, toolCallId }: ChatMessage): ChatCompletionMessageParam {
+  if (role === 'tool') return { role, content, tool_call_id: toolCallId! }
+  if (role !== 'assistant' || toolCalls === undefined) return { role, content }
+  return {
+    role,
+    content: content === '' ? null : content,
+    tool_calls: toolCalls.map(({ id, name, arguments: args }) => ({
+      id,
+      type: 'function',
+      function: { name, arguments: args },
+    })),
   }
 }
 
@@ -174,9 +204,9 @@ function requestBody(
 function isToRepeat(quirks: KnownQuirks, request: CompletionRequest, error: unknown): boolean {
   if (isMaxTokensTooLarge(error)) return false
   if (quirks.learn(error, requestBody(request, quirks.current()))) return true
-  for (const field of ['temperature', 'stop'] as const)
-    if (request[field] !== undefined && isUnsupportedParameter(error, field))
-      throw unsupportedParameter(field)
+  const chosen = { temperature: request.temperature, stop: request.stop, ...request.fields }
+  for (const [field, value] of Object.entries(chosen))
+    if (value !== undefined && isUnsupportedParameter(error, field)) throw unsupportedParameter(field)
   return false
 }
 

@@ -9,7 +9,7 @@ import type { Embed, EmbeddingModel } from './embedding.ts'
 import { builtinModel, builtinProvider, type ModelSettings } from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
-export type { ChatMessage, CompletionEnd, CompletionRequest } from './completion.ts'
+export type { ChatMessage, CompletionEnd, CompletionRequest, ModelOptions } from './completion.ts'
 
 export type Model = components['schemas']['Model']
 

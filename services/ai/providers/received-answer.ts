@@ -1,6 +1,7 @@
 // The received part of a streamed completion: the text, its limit, and the finish reason.
 import type { EventSourceMessage } from 'eventsource-parser'
 import { APIError } from 'openai'
+import { ReceivedCalls, type ToolCall } from './tool-calls.ts'
 import {
   createTextJoiner,
   createThoughtFilter,
@@ -28,6 +29,7 @@ export class ReceivedAnswer {
   isComplete = false
   readonly #headers: Headers
   readonly #text = createTextJoiner()
+  readonly #calls = new ReceivedCalls()
   readonly #thoughts = createThoughtFilter()
   #remaining: number
   #hasChunks = false
@@ -59,6 +61,10 @@ export class ReceivedAnswer {
     }
   }
 
+  get toolCalls(): ToolCall[] {
+    return this.#calls.calls
+  }
+
   /** Text that was held back until the end, because its next chunk could have completed a character. */
   end(): string {
     return this.#text.add(this.#thoughts.end()) + this.#text.end()
@@ -78,7 +84,7 @@ export class ReceivedAnswer {
     this.#hasChunks = true
     this.usage = chunk.usage ?? this.usage
     if (this.finishReason !== null) return ''
-    const length = chunk.content.length + chunk.reasoningLength
+    const length = chunk.content.length + chunk.reasoningLength + this.#calls.add(chunk.toolCalls)
     if (length > 0) this.hasGrown = true
     const delta = this.#text.add(this.#thoughts.add(chunk.content.slice(0, this.#remaining)))
     this.#remaining -= length

@@ -12,6 +12,8 @@ export interface Chunk {
   content: string
   /** Characters of reasoning. They are not part of the answer but count as progress. */
   reasoningLength: number
+  /** Pieces of calls of functions. */
+  toolCalls: unknown
   finishReason: FinishReason | null
   usage: TokenUsage | null
 }
@@ -29,10 +31,12 @@ export function parseChunk(value: unknown): Chunk {
     refusal,
     reasoning_content: reasoningContent,
     reasoning,
+    tool_calls: toolCalls,
   } = objectOf(delta ?? message ?? {})
   return {
     content: textOf(content) + textOf(refusal),
     reasoningLength: lengthOf(reasoningContent) + lengthOf(reasoning) + thoughtsIn(content),
+    toolCalls,
     finishReason: finish === undefined || finish === null || finish === '' ? null : finishReasonOf(finish),
     usage: parseUsage(usage),
   }

@@ -116,6 +116,16 @@ const chatFields = () => ({
   ...options(),
 })
 
+const completionFields = () => ({
+  model: 'extractive-1',
+  messages: [
+    { role: 'developer', content: 'Be brief.', name: 'ada' },
+    { role: 'user', content: [{ type: 'text', text: `How long are events kept? ${randomHex()}` }] },
+  ],
+  max_completion_tokens: randomInt(100, 1_000_000),
+  stop: 'END',
+})
+
 /** In a session with a title, so that only the answer emits an event. */
 const onChat =
   (where: 'active' | 'archived' = 'active'): RequestBuilder =>
@@ -170,6 +180,16 @@ const added: RequestBuilder = async (context) => {
 
 export const aiFixtures = {
   listModels: { build: () => ({}) },
+  listOpenAiModels: { build: () => ({}) },
+  getOpenAiModel: {
+    build: () => ({ params: { model: 'extractive-1' } }),
+    byStatus: { 404: () => ({ params: { model: 'unknown' } }) },
+  },
+  createChatCompletion: {
+    build: onProject(completionFields),
+    withoutProject: () => ({ body: completionFields() }),
+    byStatus: { 404: inNoProject(completionFields) },
+  },
   getAiUsage: { build: () => ({}) },
   createChat: chat,
   streamChat: chat,
