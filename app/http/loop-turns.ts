@@ -1,6 +1,6 @@
-// Steps on the main thread take turns by user, so that many of one user do not delay the requests of others: a
-// chunk of a large body or of a download, the parsing of a large body. A user has one step in each iteration
-// of the event loop, and further ones while the iteration is short.
+// Steps on the main thread take turns by user, so that many of one user do not delay the requests of others:
+// a chunk of a large body or of a download, the parsing of a large body. A user has one step in each
+// iteration of the event loop, and further ones while the iteration is short.
 import { Transform, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 

@@ -8,8 +8,8 @@ declare module 'fastify' {
 }
 
 /**
- * `pace`: its user sends requests faster than the limit of a minute allows. `connection`: the user has as many
- * connections as one user may have.
+ * `pace`: its user sends requests faster than the limit of a minute allows. `connection`: the user has as
+ * many connections as one user may have.
  */
 type Reason = 'pace' | 'connection'
 type Waits = Partial<Record<Reason, number>>

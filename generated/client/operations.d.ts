@@ -2744,8 +2744,8 @@ export interface Methods {
   /**
    * Create a chat completion (OpenAI): `POST /v1/chat/completions`
    *
-   * Answers a conversation as `createChat` does, in the shape of OpenAI's API: set `base_url` of an OpenAI
-   * client to this server, and its key to an API key of yours. With `stream: true` the answer is a stream
+   * Answers a conversation as `createChat` does, in the shape of OpenAI's API: give an OpenAI client the
+   * URL of this server, and its key to an API key of yours. With `stream: true` the answer is a stream
    * of chunks, which ends with `data: [DONE]`.
    *
    * The fields `user`, `store`, `service_tier`, `metadata`, `prompt_cache_key`, `prompt_cache_retention`

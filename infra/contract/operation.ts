@@ -102,9 +102,9 @@ export interface OperationInfo {
   /** The fields of the resource that the update does not take. */
   fixedFields?: string[]
   /**
-   * The responses by status. `events`: for a stream, the serializers of its events by name. `streamEnd`: the
-   * data of the event after the last one. `volatile`: fields that are not part of the ETag. `binary`: the body
-   * is bytes.
+   * The responses by status. `events`: for a stream, the serializers of its events by name. `streamEnd`:
+   * the data of the event after the last one. `volatile`: fields that are not part of the ETag. `binary`: the
+   * body is bytes.
    */
   replies: Record<
     string,

@@ -1,6 +1,5 @@
-// Benchmark of many users: the operations of http.ts with 64 users in turn, and what a session in a cookie and
-// a role that an organization gives add to a read.
-import { join } from 'node:path'
+// Benchmark of many users: the operations of http.ts with 64 users in turn, and what a session in a cookie
+// and a role that an organization gives add to a read.
 import { fire, type Cost } from './cost.ts'
 import { atLeast, type Result } from './goals.ts'
 import { actionsOf, bareServer, thisServer } from './http.ts'
@@ -72,8 +71,9 @@ export async function benchUsers(
   const names = actions.map(({ name }) => name)
   return {
     text: [
-      `The least of ${rounds} rounds of ${seconds} s. ${users} users in turn, with ${projectsOfUser} projects each,`,
-      'on 32 connections: this server as a multiple of the bare one, by the CPU of both and PostgreSQL.',
+      `The least of ${rounds} rounds of ${seconds} s. ${users} users in turn, each with ${projectsOfUser}`,
+      'projects, on 32 connections: this server as a multiple of the bare one, by the CPU of both and',
+      'PostgreSQL.',
       '',
       table(['', ...names], [['server and PostgreSQL', ...ratios.map((ratio) => ratio.toFixed(2))]]),
       '',

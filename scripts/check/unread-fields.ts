@@ -50,7 +50,8 @@ export function unreadFields(folder: string, program: ts.Program): string[] {
     existsSync(join(folder, file)) ? readFileSync(join(folder, file), 'utf8') : null,
   )
   return [...fields].flatMap(([declaration, { schema, name, operation }]) => {
-    if (read.has(declaration) || isFile(schemas[schema]?.properties?.[name])) return []
+    const property = schemas[schema]?.properties?.[name]
+    if (read.has(declaration) || isFile(property) || property?.['x-ignored'] === true) return []
     if (stored.has(schema)) return []
     if (passed.has(declaration) && (names.has(name) || names.has(inCamelCase(name)))) return []
     const { file, line } = locate(`/components/schemas/${schema}/properties/${name}`)

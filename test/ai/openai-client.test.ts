@@ -186,7 +186,7 @@ t.test('a wrong key, a busy provider and a field that it refuses', async (t) => 
   t.match(refused, { status: 400, param: 'top_p' })
 })
 
-t.test('an aborted stream ends the answer, and what it used counts', async (t) => {
+t.test('an aborted stream ends the answer, and what it used counts', async () => {
   modelServer.script = { answer: 'one two three four five six', piecesPerSecond: 10 }
   const stream = await client.chat.completions.create({
     model: 'small',

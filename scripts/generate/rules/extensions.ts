@@ -73,8 +73,14 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-successor': anything,
   },
   RequestBody: { 'x-raw': yes },
-  MediaType: { 'x-stream-events': anything, 'x-stream-ends': anything, 'x-stream-end': anything, 'x-stream-answer': anything },
+  MediaType: {
+    'x-stream-events': anything,
+    'x-stream-ends': anything,
+    'x-stream-end': anything,
+    'x-stream-answer': anything,
+  },
   Schema: {
+    'x-ignored': yes,
     'x-event-types': list,
     'x-error-code': anything,
     'x-in-events': (value) => (value === false ? null : '`false` or absent'),
