@@ -20,6 +20,7 @@ export const guideNames = [
   'idempotency',
   'files',
   'knowledge-and-chat',
+  'openai-clients',
   'payments',
   'events-and-webhooks',
   'versioning',

@@ -483,8 +483,9 @@ async function whileRunning(request: OperationRequest): Promise<Reply> {
 
 /** Inserts a message in progress with the idempotency key; the AI operations look for such a message. */
 async function whileMessageInProgress(request: OperationRequest): Promise<Reply> {
+  const key = newId('msg')
   const { digest, bodyHash } = idempotencyFingerprint({
-    key: 'running',
+    key,
     method: operations[request.id].method,
     path: pathOf(request),
     body: request.body,
@@ -501,7 +502,7 @@ async function whileMessageInProgress(request: OperationRequest): Promise<Reply>
       bodyHash: new Uint8Array(bodyHash),
     },
   })
-  return await send(request, { headers: { 'idempotency-key': 'running' } })
+  return await send(request, { headers: { 'idempotency-key': key } })
 }
 
 /** Takes the advisory lock of the idempotency key on another connection. */

@@ -67,6 +67,7 @@ for (const name of guideNames) {
     const folder = t.testdir()
     mkdirSync(join(folder, 'node_modules/@platform-api'), { recursive: true })
     symlinkSync(join(root, 'generated/client'), join(folder, 'node_modules/@platform-api/client'))
+    symlinkSync(join(root, 'node_modules/openai'), join(folder, 'node_modules/openai'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     const blocks = blocksOf(readGuide(name))
     const script = blocks.map(({ language, text }, i) => {

@@ -179,7 +179,13 @@ export const exceptions: Exception[] = [
     reason: 'every user can be invited; the answer has nothing of the user but the id',
   },
   {
-    operations: ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase'],
+    operations: [
+      'createChat',
+      'streamChat',
+      'createChatCompletion',
+      'regenerateMessage',
+      'searchKnowledgeBase',
+    ],
     field: 'body filters.document_ids.*',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
