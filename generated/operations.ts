@@ -4515,7 +4515,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathKnowledgeBaseIdDocumentId","query":"queryNone","header":"headerIfMatch","body":"bodyDocumentUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","status","error","sha256","tokens","chunk_count","created_by","created_at","updated_at","indexed_at"],
+    fixedFields: ["id","knowledge_base_id","project_id","source","content_type","charset","status","error","warnings","sha256","tokens","chunk_count","created_by","created_at","updated_at","indexed_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}

@@ -57,8 +57,23 @@ export async function readForm(
 ): Promise<Form> {
   // preservePath: a filename with a path is refused by validation, not shortened.
   const parts = partsOf(request, info)
+  const first = parts.next()
+  const head = new HeadReader(request)
+  try {
+    return await readParts(request, info, { parts, first, head }, complete)
+  } finally {
+    head.stop()
+  }
+}
+
+async function readParts(
+  request: FastifyRequest,
+  info: FormInfo,
+  { parts, first, head }: { parts: Parts; first: Promise<Part | null>; head: HeadReader },
+  complete: (form: Form) => void,
+): Promise<Form> {
   const form: Form = { fields: {}, problems: [], file: null, filename: undefined }
-  for (let part = await parts.next(); part !== null; part = await parts.next()) {
+  for (let part = await first; part !== null; part = await parts.next()) {
     const error = partError(part)
     if (error !== null) throw error
     if (part.type === 'file') {
@@ -76,7 +91,7 @@ export async function readForm(
         complete(form)
       }
       form.file = {
-        declaredType: mediaTypeOrNull(part.mimetype),
+        declaredType: withCharset(mediaTypeOrNull(part.mimetype), head.charsetOf(info.file)),
         maxLength: contentLength(request),
         content: Readable.from(contentOf(request, part, rest), {
           objectMode: false,
@@ -217,6 +232,49 @@ async function* contentOf(
 /** null for an invalid media type. */
 function mediaTypeOrNull(type: string | undefined): string | null {
   return type !== undefined && type.length <= 255 && /^[\w!#$&^.+-]+\/[\w!#$&^.+-]+$/.test(type) ? type : null
+}
+
+const maxHeadBytes = 16 * 1024
+
+/**
+ * The first bytes of a body, for the charset in the headers of its file part, which the multipart library
+ * drops. To be created when the library has begun to read the body.
+ */
+class HeadReader {
+  #request: FastifyRequest
+  #chunks: Buffer[] = []
+  #length = 0
+
+  constructor(request: FastifyRequest) {
+    this.#request = request
+    request.raw.on('data', this.#collect)
+  }
+
+  #collect = (chunk: Buffer): void => {
+    this.#chunks.push(chunk.subarray(0, maxHeadBytes - this.#length))
+    this.#length += chunk.length
+    if (this.#length >= maxHeadBytes) this.stop()
+  }
+
+  stop(): void {
+    this.#request.raw.off('data', this.#collect)
+  }
+
+  /** The charset that the headers of a part declare, or null. */
+  charsetOf(name: string): string | null {
+    const disposition = new RegExp(`^content-disposition:[^\\n]*[; ]name="?${name}"?[;\\s]`, 'im')
+    const head = Buffer.concat(this.#chunks)
+      .toString('latin1')
+      .split('\r\n\r\n')
+      .find((part) => disposition.test(part))
+    return (
+      /^content-type:[^\n]*;[ \t]*charset="?([\w.:-]{1,40})/im.exec(head ?? '')?.[1].toLowerCase() ?? null
+    )
+  }
+}
+
+function withCharset(type: string | null, charset: string | null): string | null {
+  return type === null || charset === null ? type : `${type}; charset=${charset}`
 }
 
 function unknownField(field: string): ApiError {

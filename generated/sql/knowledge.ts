@@ -59,7 +59,7 @@ export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocum
   WHERE id = (SELECT was.id FROM was) RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
-  k.project_id, k.max_tokens, k.overlap_tokens, was.status = 'queued' AS "was_queued"
+  f.declared_content_type, k.project_id, k.max_tokens, k.overlap_tokens, was.status = 'queued' AS "was_queued"
 FROM d JOIN was ON true JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 LEFT JOIN files f ON f.id = d.file_id`,
   ['id', 'wanted'],
@@ -73,6 +73,7 @@ export interface ClaimDocumentRow {
   source: string | null
   owner_id: string
   blob_key: string | null
+  declared_content_type: string | null
   project_id: string | null
   max_tokens: number
   overlap_tokens: number
@@ -227,8 +228,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1 AND d.sha256 = $2`,
   ['knowledge_base_id', 'sha256'],
   { reads: true },
@@ -239,8 +240,10 @@ export interface FindDocumentByContentRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -279,8 +282,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.id = $1`,
   ['id'],
   { reads: true },
@@ -291,8 +294,10 @@ export interface FindDocumentRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -383,8 +388,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['id', 'knowledge_base_id', 'file_id', 'name', 'content_type', 'sha256', 'source', 'metadata', 'created_by', 'created_at'],
 )
 export interface InsertDocumentRow {
@@ -393,8 +398,10 @@ export interface InsertDocumentRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -512,8 +519,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.knowledge_base_id = $1`,
     names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'pattern', 'created_by'],
@@ -546,8 +553,10 @@ export interface ListDocumentsRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -659,8 +668,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -676,8 +685,10 @@ export interface LockDocumentRow {
   name: string | null
   source: Schemas['KnowledgeDocument']['source']
   content_type: string | null
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed' | null
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings'] | null
   sha256: string | null
   tokens: number | null
   chunk_count: number | null
@@ -704,8 +715,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 WHERE d.file_id = ANY($1) ORDER BY d.id FOR UPDATE OF d`,
   ['file_ids'],
 )
@@ -715,8 +726,10 @@ export interface LockDocumentsOfFilesRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -883,8 +896,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -900,8 +913,10 @@ export interface ReadDocumentAloneRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -929,8 +944,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -947,8 +962,10 @@ export interface ReadDocumentRow {
   name: string | null
   source: Schemas['KnowledgeDocument']['source']
   content_type: string | null
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed' | null
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings'] | null
   sha256: string | null
   tokens: number | null
   chunk_count: number | null
@@ -1031,7 +1048,8 @@ export interface ReferenceKnowledgeBaseRow {
  */
 export const resetIndexFields = none<{ id: string }>(
   'knowledge/reset-index-fields',
-  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL WHERE id = $1`,
+  `UPDATE documents SET revision = revision + 1, tokens = 0, chunk_count = 0, indexed_at = NULL, charset = NULL
+WHERE id = $1`,
   ['id'],
 )
 
@@ -1047,23 +1065,24 @@ WHERE id = $1 AND wanted = $2 AND status = 'processing'`,
 )
 
 /**
- * Marks a document as failed.
+ * Marks a document as failed. Without `warnings` those of the index that it still has stay.
  * @see prisma/sql/knowledge/set-document-failed.sql
  */
-export const setDocumentFailed = one<{ error: object | string; id: string }, SetDocumentFailedRow>(
+export const setDocumentFailed = one<{ error: object | string; warnings: object | string | null; id: string }, SetDocumentFailedRow>(
   'knowledge/set-document-failed',
   `WITH d AS (
-  UPDATE documents SET status = 'failed', error = $1, updated_at = greatest(now(), updated_at + interval '1 millisecond')
-    WHERE id = $2 RETURNING *
+  UPDATE documents SET status = 'failed', error = $1, warnings = coalesce($2, warnings),
+    updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  WHERE id = $3 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
 jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
-  ['error', 'id'],
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+  ['error', 'warnings', 'id'],
 )
 export interface SetDocumentFailedRow {
   id: string
@@ -1071,8 +1090,10 @@ export interface SetDocumentFailedRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -1090,22 +1111,23 @@ export interface SetDocumentFailedRow {
  * Marks a document as parsed. A new text makes a new revision.
  * @see prisma/sql/knowledge/set-document-ready.sql
  */
-export const setDocumentReady = one<{ is_new: boolean; tokens: number; chunk_count: number; id: string }, SetDocumentReadyRow>(
+export const setDocumentReady = one<{ is_new: boolean; charset: string | null; warnings: object | string; tokens: number; chunk_count: number; id: string }, SetDocumentReadyRow>(
   'knowledge/set-document-ready',
   `WITH d AS (
   UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN $1 THEN 1
     ELSE 0 END,
-    tokens = $2, chunk_count = $3, indexed_at = now(), updated_at = greatest(now(), updated_at + interval '1 millisecond')
-  WHERE id = $4 RETURNING *
+    charset = $2, warnings = $3, tokens = $4, chunk_count = $5,
+    indexed_at = now(), updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  WHERE id = $6 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
 jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
-  ['is_new', 'tokens', 'chunk_count', 'id'],
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+  ['is_new', 'charset', 'warnings', 'tokens', 'chunk_count', 'id'],
 )
 export interface SetDocumentReadyRow {
   id: string
@@ -1113,8 +1135,10 @@ export interface SetDocumentReadyRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number
@@ -1206,8 +1230,8 @@ jsonb_build_object(
   'type', CASE WHEN d.file_id IS NULL THEN 'text' ELSE 'file' END,
   'file_id', d.file_id
 ) AS source,
-d.content_type, d.status, d.error, d.sha256, d.tokens, d.chunk_count, d.metadata, d.created_by, d.created_at,
-d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
+d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
   ['name', 'metadata', 'id'],
 )
 export interface UpdateDocumentRow {
@@ -1216,8 +1240,10 @@ export interface UpdateDocumentRow {
   name: string
   source: Schemas['KnowledgeDocument']['source']
   content_type: string
+  charset: string | null
   status: 'queued' | 'processing' | 'ready' | 'failed'
   error: NonNullable<Schemas['KnowledgeDocument']['error']> | null
+  warnings: Schemas['KnowledgeDocument']['warnings']
   sha256: string
   tokens: number
   chunk_count: number

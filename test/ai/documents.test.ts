@@ -15,6 +15,8 @@ import { documentRequeueTasks } from '../../services/ai/knowledge/retention.ts'
 import { unavailable } from '../../infra/errors.ts'
 import { createMember } from '../support/database/db-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
+import { parseInProcess } from '../support/ai/document-worker.ts'
+import { encodeAs } from '../support/ai/encode.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Reply } from '../support/http/client.ts'
 import { startServer, type Person } from '../support/server/server.ts'
@@ -49,7 +51,15 @@ const parseLines: DocumentParser = async ({ path }) => {
     start += line.length + 1
     return chunk
   })
-  return { text, pages: null, chunks, tokens: text.split(/\s/).length, language: 'english' }
+  return {
+    text,
+    pages: null,
+    chunks,
+    tokens: text.split(/\s/).length,
+    language: 'english',
+    charset: 'utf-8',
+    warnings: [],
+  }
 }
 
 /** Parses documents until the test ends. */
@@ -487,7 +497,7 @@ t.test('a file of an unsupported type is rejected at once and leaves nothing beh
     ['image/png', picture],
     ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
     ['application/gzip', gzipSync('x')],
-    ['application/rtf', '{\\rtf1 text}'],
+    ['application/postscript', '%!PS-Adobe-3.0\n'],
   ]
   for (const [type, bytes] of types) {
     assertUnsupported(await uploadDocument(person, baseId, { bytes, name: 'notes.md' }), type, 'file')
@@ -787,4 +797,33 @@ t.test('the real parser makes Markdown, HTML and CSV searchable', async (t) => {
     { error: { code: 'unsupported' } },
   ])
   t.same(errors, [])
+})
+
+t.test('a document names its charset and what could not be read', async (t) => {
+  startIngestion(t, { parse: parseInProcess })
+  const person = await server.person()
+  const baseId = await createKnowledgeBase(person)
+  const cyrillic = encodeAs('windows-1251', 'Срок возврата')
+  const upload = { bytes: cyrillic, name: 'a.txt', type: 'text/plain; charset=windows-1251' }
+  const { body } = await uploadDocument(person, baseId, upload)
+  t.match(body, { charset: null, warnings: [] })
+  t.match(await waitUntilDone(person, body), { status: 'ready', charset: 'windows-1251', warnings: [] })
+  t.match((await person.client.get(`${pathOf(body)}/text`)).body, { text: 'Срок возврата' })
+  const file = await uploadFile(person.client, {
+    ...upload,
+    bytes: encodeAs('koi8-r', 'Срок'),
+    type: 'text/plain;charset=koi8-r',
+  })
+  t.equal(file.declared_content_type, 'text/plain; charset=koi8-r')
+  const stored = await createDocument(person, baseId, { file_id: file.id })
+  t.match(await waitUntilDone(person, stored), { charset: 'koi8-r' })
+  const unsure = await uploadDocument(person, baseId, {
+    bytes: Buffer.from([0xe9]),
+    name: 'b.txt',
+    type: null,
+  })
+  t.match(await waitUntilDone(person, unsure.body), {
+    status: 'ready',
+    warnings: [{ code: 'uncertain_charset', message: /declares no charset/, pages: null }],
+  })
 })

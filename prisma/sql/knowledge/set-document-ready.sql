@@ -3,7 +3,8 @@
 WITH d AS (
   UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN :is_new THEN 1
     ELSE 0 END,
-    tokens = :tokens, chunk_count = :chunk_count, indexed_at = now(), updated_at = {times/next-updated-at}
+    charset = :charset?, warnings = :warnings, tokens = :tokens, chunk_count = :chunk_count,
+    indexed_at = now(), updated_at = {times/next-updated-at}
   WHERE id = :id RETURNING *
 )
 SELECT {owned-document-columns} FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id

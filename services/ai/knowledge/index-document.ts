@@ -15,13 +15,14 @@ import type { Storage } from '../../storage/storage.ts'
 import { embedWithinLimit, estimateTokens } from '../chat/embeddings.ts'
 import { startOfNextDay, TokensUsedUp } from '../chat/usage.ts'
 import { extractLexemes, replaceChunks } from './chunk-index.ts'
-import type { ParsingJob } from './documents.ts'
+import type { KnowledgeDocument, ParsingJob } from './documents.ts'
 import {
   ParsingError,
   type parseDocument,
   type ParseResult,
   type ParsingErrorCode,
 } from '../parsing/parse.ts'
+import { messageOfWarning, type DocumentWarning } from '../parsing/warnings.ts'
 import type { EmbeddingModel } from '../providers/embedding.ts'
 
 export type DocumentParser = typeof parseDocument
@@ -56,6 +57,8 @@ const maxDelayOfDayMs = 60_000
 /** How long a transaction that fails with 503 is retried. */
 const storeRetryMs = 60_000
 
+type Warnings = KnowledgeDocument['warnings']
+
 interface Failure {
   code: ParsingErrorCode | 'unavailable'
   message: string
@@ -68,6 +71,11 @@ const unavailable: Failure = {
 
 /** Changes the locked document in the transaction that completes the job. */
 type Outcome = (tx: Transaction, document: sql.LockDocumentOfJobRow) => Promise<void>
+
+/** The warnings in the form of the API. */
+function toWarnings(warnings: DocumentWarning[]): Warnings {
+  return warnings.map(({ code, pages }) => ({ code, message: messageOfWarning(code), pages }))
+}
 
 /** Another worker has the job: this one rolls back. */
 class JobLost extends RolledBack {}
@@ -169,12 +177,13 @@ class IndexingRun {
   }
 
   async #parse(document: sql.ClaimDocumentRow): Promise<ParseResult> {
-    const { name, content_type: contentType, max_tokens: maxTokens, overlap_tokens: overlapTokens } = document
+    const { name, content_type: contentType, declared_content_type: declaredType } = document
+    const { max_tokens: maxTokens, overlap_tokens: overlapTokens } = document
     const { parse, maxBytes } = this.#options
     const file = await this.#download(document)
     try {
       return await parse(
-        { path: file.path, contentType, name },
+        { path: file.path, contentType, name, declaredType },
         { maxTokens, overlapTokens },
         { limits: { outputBytes, inputBytes: maxBytes }, signal: this.#signal },
       )
@@ -206,7 +215,8 @@ class IndexingRun {
     const { tries } = this.#job.data
     if (this.#jobLost.signal.aborted) return null
     if (this.#stop.aborted) return this.#requeued(new Date(), tries)
-    if (error instanceof ParsingError) return this.#failed({ code: error.code, message: error.message })
+    if (error instanceof ParsingError)
+      return this.#failed({ code: error.code, message: error.message }, toWarnings(error.warnings))
     // Waits for the tokens of the next day. Not all such documents start in the same moment.
     if (error instanceof TokensUsedUp) {
       const requeued = this.#requeued(new Date(startOfNextDay() + Math.random() * maxDelayOfDayMs), tries)
@@ -235,7 +245,7 @@ class IndexingRun {
   }
 
   #ready(
-    { text, pages, chunks, tokens }: ParseResult,
+    { text, pages, chunks, tokens, charset, warnings }: ParseResult,
     indexed: Parameters<typeof replaceChunks>[3],
   ): Outcome {
     return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
@@ -246,6 +256,8 @@ class IndexingRun {
       const updated = await sql.setDocumentReady(tx, {
         id,
         is_new: isNew,
+        charset,
+        warnings: JSON.stringify(toWarnings(warnings)),
         tokens,
         chunk_count: chunks.length,
       })
@@ -254,14 +266,15 @@ class IndexingRun {
   }
 
   /** Deletes the previous text and chunks, which belong to other content, unless the error is temporary. */
-  #failed(failure: Failure): Outcome {
+  #failed(failure: Failure, warnings: Warnings = []): Outcome {
     return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
       if (failure.code !== 'unavailable') {
         await sql.deleteDocumentText(tx, { document_id: id })
         await replaceChunks(tx, { id, knowledgeBaseId }, [], { language: 'simple', embeddings: null })
         await sql.resetIndexFields(tx, { id })
       }
-      const updated = await sql.setDocumentFailed(tx, { id, error: failure })
+      const kept = failure.code === 'unavailable' ? null : JSON.stringify(warnings)
+      const updated = await sql.setDocumentFailed(tx, { id, error: failure, warnings: kept })
       await this.#options.events.emit(tx, 'document.failed', updated, { userId: updated.owner_id })
     }
   }

@@ -5,6 +5,7 @@ import { extname } from 'node:path'
 import type { ChunkingOptions, ChunkRange } from './chunker.ts'
 import { ParsingError } from './errors.ts'
 import { type ChunkedText, decodeAnswer, maxAnswerBytes } from './wire-format.ts'
+import type { DocumentWarning } from './warnings.ts'
 import { runParser } from './sandbox-process.ts'
 
 export { ParsingError, type ParsingErrorCode } from './errors.ts'
@@ -23,6 +24,9 @@ export interface ParseResult {
   tokens: number
   /** A text search configuration of PostgreSQL, such as `english`. */
   language: string
+  /** The charset as which the document was read; null for a format that is not text. */
+  charset: string | null
+  warnings: DocumentWarning[]
 }
 
 export interface ParsingLimits {
@@ -50,6 +54,8 @@ export interface DocumentSource {
   contentType: string
   /** The file name, whose extension may distinguish between text formats. */
   name: string
+  /** The content type that was sent with the file, if any: only its charset counts. */
+  declaredType?: string | null
 }
 
 /**
@@ -95,17 +101,24 @@ export async function toParseResult({ text, chunks, ...facts }: ChunkedText): Pr
  * The command line of the parser. Content type and extension come from users, so only plain characters pass.
  */
 function parserArguments(
-  { contentType, name }: DocumentSource,
+  { contentType, name, declaredType }: DocumentSource,
   { maxTokens, overlapTokens }: ChunkingOptions,
   outputBytes: number,
 ): string[] {
   const type = contentType.split(';')[0].trim().toLowerCase()
   const extension = extname(name).slice(1).toLowerCase()
+  const charset = charsetParameter(declaredType)
   return [
     `--type=${/^[\w.+-]+\/[\w.+-]+$/.test(type) ? type : ''}`,
     `--extension=${/^\w{1,12}$/.test(extension) ? extension : ''}`,
+    `--charset=${charset ?? ''}`,
     `--tokens=${maxTokens}`,
     `--overlap=${overlapTokens}`,
     `--output=${outputBytes}`,
   ]
+}
+
+/** The charset of a content type, or null. */
+export function charsetParameter(contentType: string | null | undefined): string | null {
+  return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1].toLowerCase() ?? null
 }

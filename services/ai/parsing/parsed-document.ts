@@ -1,6 +1,7 @@
 // The result of parsing a document of any type: one text, and the positions of its headings, rows and pages.
 import { cleanText } from './charset.ts'
 import { ParsingError } from './errors.ts'
+import type { DocumentWarning } from './warnings.ts'
 import { truncateText } from '../../../infra/text.ts'
 
 /** Offsets are UTF-16 code units. */
@@ -28,6 +29,8 @@ export interface ParsedDocument {
   records?: boolean
   /** Where each page starts; null for a document without pages. */
   pages: number[] | null
+  /** What could not be read. Default: nothing. */
+  warnings?: DocumentWarning[]
 }
 
 const maxTitle = 200

@@ -1,44 +1,79 @@
 // Parses the bytes of a document into text and chunks, with the parser for its type. Each parser is
 // loaded only when it is needed.
 import type { ChunkingOptions } from './chunker.ts'
-import { decode, declaredCharset } from './charset.ts'
+import { decode, findCharset } from './charset.ts'
 import { ParsingError, type ParsingErrorCode } from './errors.ts'
-import type { ChunkedText } from './wire-format.ts'
-import { detectType, type DocumentType, type TypeHints } from './detect-type.ts'
+import type { ChunkedText, ParsingFailure } from './wire-format.ts'
+import {
+  detectBinaryType,
+  detectTextType,
+  requireText,
+  type BinaryType,
+  type TextType,
+  type TypeHints,
+} from './detect-type.ts'
 import type { ParsedDocument } from './parsed-document.ts'
 
 export interface ParserOptions extends TypeHints {
+  /** The charset that was declared with the file, or null. */
+  charset: string | null
   /** Maximum UTF-8 bytes of the text. */
   outputBytes: number
   chunking: ChunkingOptions
 }
 
+/** Types whose text is the whole document. */
+const isWhole = new Set<TextType>(['text', 'markdown', 'code'])
+const typeSampleBytes = 16 * 1024
+
 /** A character that is visible: not whitespace, a control, or a filler. */
 const visibleCharacter = /[^\s\p{C}\p{Z}\u115f\u1160\u2800\u3164\uffa0\ufffd]/u
 
 /** Throws ParsingError. */
-export async function parseBytes(
-  bytes: Buffer,
-  { outputBytes, chunking, ...hints }: ParserOptions,
-): Promise<ChunkedText> {
+export async function parseBytes(bytes: Buffer, options: ParserOptions): Promise<ChunkedText> {
+  const { outputBytes, chunking } = options
   if (bytes.length === 0) throw new ParsingError('empty')
-  const document = await parsers[detectType(bytes, hints)](bytes, outputBytes)
-  const { text, pages } = document
+  const { charset, ...document } = await parseDocument(bytes, options)
+  const { text, pages, warnings = [] } = document
   if (Buffer.byteLength(text) > outputBytes) throw new ParsingError('too_large')
-  if (!visibleCharacter.test(text)) throw new ParsingError('empty')
+  if (!visibleCharacter.test(text)) throw new ParsingError('empty', undefined, warnings)
   const { chunkDocument } = await import('./chunker.ts')
-  return { text, pages, ...chunkDocument(document, chunking) }
+  return { text, pages, charset, warnings, ...chunkDocument(document, chunking) }
+}
+
+async function parseDocument(
+  bytes: Buffer,
+  { outputBytes, charset: declared, ...hints }: ParserOptions,
+): Promise<ParsedDocument & { charset: string | null }> {
+  const binaryType = detectBinaryType(bytes)
+  if (binaryType !== null) return { ...(await binaryParsers[binaryType](bytes, outputBytes)), charset: null }
+  const { name, isUncertain } = await findCharset(bytes, declared)
+  requireText(bytes, name, hints)
+  const type = detectTextType(decode(bytes.subarray(0, typeSampleBytes), name).text, hints)
+  // Bytes that must exceed the limit are not decoded: no charset needs more than twice the UTF-8 bytes.
+  if (isWhole.has(type) && bytes.length > 2 * outputBytes) throw new ParsingError('too_large')
+  const { text, warnings } = decode(bytes, name)
+  const document = await textParsers[type](text, outputBytes, bytes)
+  return {
+    ...document,
+    charset: name,
+    warnings: [
+      ...(isUncertain ? [{ code: 'uncertain_charset', pages: null } as const] : []),
+      ...warnings,
+      ...(document.warnings ?? []),
+    ],
+  }
 }
 
 /** Every error of a parser is attributed to the document, also that it cannot be read. */
 export async function parseOrError(
   read: () => Buffer,
   options: ParserOptions,
-): Promise<ChunkedText | ParsingErrorCode> {
+): Promise<ChunkedText | ParsingFailure> {
   try {
     return await parseBytes(read(), options)
   } catch (error) {
-    return errorCodeOf(error)
+    return { error: errorCodeOf(error), warnings: error instanceof ParsingError ? error.warnings : [] }
   }
 }
 
@@ -51,23 +86,35 @@ function errorCodeOf(error: unknown): ParsingErrorCode {
     : 'damaged'
 }
 
-type Parser = (bytes: Buffer, limit: number) => ParsedDocument | Promise<ParsedDocument>
+type BinaryParser = (bytes: Buffer, limit: number) => Promise<ParsedDocument>
 
-const parsers: Record<DocumentType, Parser> = {
-  text: (bytes, limit) => ({ text: decodeWithin(bytes, limit), headings: [], rows: [], pages: null }),
-  markdown: async (bytes, limit) => (await import('./markdown.ts')).parseMarkdown(decodeWithin(bytes, limit)),
-  html: async (bytes, limit) =>
-    (await import('./html.ts')).parseHtml(decode(bytes, declaredCharset(bytes)), limit),
-  csv: async (bytes, limit) => (await import('./csv.ts')).parseCsv(decode(bytes), limit),
-  json: async (bytes, limit) => (await import('./json.ts')).parseJson(decode(bytes), limit),
+const binaryParsers: Record<BinaryType, BinaryParser> = {
   pdf: async (bytes, limit) => (await import('./pdf.ts')).parsePdf(new Uint8Array(bytes), limit),
   zip: async (bytes, limit) => (await import('./docx.ts')).parseDocx(bytes, limit),
+  cfb: async (bytes) => {
+    const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))
+    throw new ParsingError(isEncrypted ? 'encrypted' : 'unsupported')
+  },
+  rtf: async () => {
+    throw new ParsingError('unsupported')
+  },
 }
 
-/**
- * Rejects bytes that must exceed the limit before decoding: no charset needs more than twice the UTF-8 bytes.
- */
-function decodeWithin(bytes: Buffer, limit: number): string {
-  if (bytes.length > 2 * limit) throw new ParsingError('too_large')
-  return decode(bytes)
+/** `bytes`: the document, for a format whose parts have charsets of their own. */
+type TextParser = (text: string, limit: number, bytes: Buffer) => ParsedDocument | Promise<ParsedDocument>
+
+const textParsers: Record<TextType, TextParser> = {
+  text: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
+  markdown: async (text, limit) => (await import('./markdown.ts')).parseMarkdown(within(text, limit)),
+  html: async (text, limit) => (await import('./html.ts')).parseHtml(text, limit),
+  csv: async (text, limit) => (await import('./csv.ts')).parseCsv(text, limit),
+  json: async (text, limit) => (await import('./json.ts')).parseJson(text, limit),
+  'json-lines': (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
+  code: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
+  email: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
+}
+
+function within(text: string, limit: number): string {
+  if (text.length > limit) throw new ParsingError('too_large')
+  return text
 }

@@ -1,8 +1,10 @@
 // Extracts the text of a PDF, page by page and line by line. Lines in larger type become headings. No script
 // or action in the PDF is run.
-import { getDocument, PasswordException } from 'unpdf/pdfjs'
+import { getDocument, OPS, PasswordException } from 'unpdf/pdfjs'
 import { cleanText } from './charset.ts'
 import { ParsingError } from './errors.ts'
+import { CMapFiles, collectNotes, type PdfNotes } from './pdfjs-environment.ts'
+import { maxWarningPages, type DocumentWarning, type WarningCode } from './warnings.ts'
 import { toTitle, TextBuilder, type Heading, type ParsedDocument } from './parsed-document.ts'
 
 interface Line {
@@ -22,14 +24,113 @@ const maxHeading = 150
 /** Unreadable pages in a row after which the remaining pages are skipped. */
 const maxBrokenPages = 50
 
+/** Pages without text that are examined for images. */
+const maxExaminedPages = 200
+
 /**
  * `limit`: UTF-16 code units of the text. Throws `encrypted`, `too_large`, and `damaged` if no page is
- * readable; an unreadable page among readable ones is empty.
+ * readable; an unreadable page among readable ones is empty. The warnings name the pages that were not read.
  */
 export async function parsePdf(bytes: Uint8Array, limit: number): Promise<ParsedDocument> {
+  return await collectNotes((notes) => new PdfReader(notes, limit).read(bytes))
+}
+
+class PdfReader {
+  #notes: PdfNotes
+  #limit: number
+  #warnings = new Map<WarningCode, number[]>()
+  #examined = 0
+
+  constructor(notes: PdfNotes, limit: number) {
+    this.#notes = notes
+    this.#limit = limit
+  }
+
+  async read(bytes: Uint8Array): Promise<ParsedDocument> {
+    const document = await open(bytes)
+    if (document.numPages > maxPages) throw new ParsingError('too_large')
+    const pages: Line[][] = []
+    let length = 0
+    let readable = 0
+    for (let number = 1, broken = 0; number <= document.numPages && broken < maxBrokenPages; number++) {
+      const lines = await this.#readLines(document, number)
+      broken = lines === null ? broken + 1 : 0
+      if (lines === null) this.#warn('unreadable_page', number)
+      else readable++
+      pages.push(lines ?? [])
+      length += (lines ?? []).reduce((sum, { text }) => sum + text.length, 0)
+      if (length > this.#limit) throw new ParsingError('too_large')
+    }
+    if (readable === 0) throw new ParsingError('damaged')
+    return { ...toDocument(pages, this.#limit), warnings: this.#listWarnings() }
+  }
+
+  /** The lines of a page, or null if the page is unreadable. */
+  async #readLines(document: Document, number: number): Promise<Line[] | null> {
+    try {
+      const page = await document.getPage(number)
+      const { items } = await page.getTextContent({ includeMarkedContent: false })
+      const lines = toLines(items as TextItem[])
+      const isReadable = hasReadableCharacters(lines)
+      if (!isReadable) this.#warn('unreadable_font', number)
+      else if (lines.length === 0 || this.#notes.hasUnreadableFont) await this.#examine(page, number, lines)
+      page.cleanup()
+      return isReadable ? lines : []
+    } catch (error) {
+      if (error instanceof RangeError) throw error
+      return null
+    }
+  }
+
+  /** Finds out whether the page has images, or text in a font that could not be loaded. */
+  async #examine(page: Page, number: number, lines: Line[]): Promise<void> {
+    if (this.#examined++ >= maxExaminedPages) return
+    this.#notes.hasImage = false
+    const { fnArray, argsArray } = await page.getOperatorList()
+    const fonts = fnArray.flatMap((operator, index) =>
+      operator === OPS.setFont ? [argsArray[index]![0] as string] : [],
+    )
+    // The data of a font that could not be loaded is an error message.
+    if (fonts.some((font) => page.commonObjs.has(font) && typeof page.commonObjs.get(font) === 'string'))
+      this.#warn('unreadable_font', number)
+    else if (lines.length === 0 && this.#notes.hasImage) this.#warn('image_without_text', number)
+  }
+
+  #warn(code: WarningCode, page: number): void {
+    const pages = this.#warnings.get(code) ?? []
+    if (pages.length < maxWarningPages) pages.push(page)
+    this.#warnings.set(code, pages)
+  }
+
+  #listWarnings(): DocumentWarning[] {
+    return [...this.#warnings].map(([code, pages]) => ({ code, pages }))
+  }
+}
+
+/** Whether most characters are more than numbers in a font without a table of its characters. */
+function hasReadableCharacters(lines: Line[]): boolean {
+  let unknown = 0
+  let all = 0
+  for (const { text } of lines) {
+    all += text.length
+    unknown += text.match(/[\p{Co}\p{Cn}\ufffd]/gu)?.length ?? 0
+  }
+  return all === 0 || unknown * 2 < all
+}
+
+type Document = Awaited<ReturnType<typeof getDocument>['promise']>
+type Page = Awaited<ReturnType<Document['getPage']>>
+
+async function open(bytes: Uint8Array): Promise<Document> {
   const task = getDocument({
     data: bytes,
-    verbosity: 0,
+    // The warnings of pdf.js name the fonts and images that it skips.
+    verbosity: 1,
+    BinaryDataFactory: CMapFiles,
+    cMapUrl: 'cmaps/',
+    cMapPacked: true,
+    // Images are never decoded.
+    maxImageSize: 1,
     useSystemFonts: false,
     disableFontFace: true,
     useWorkerFetch: false,
@@ -41,23 +142,9 @@ export async function parsePdf(bytes: Uint8Array, limit: number): Promise<Parsed
     disableAutoFetch: true,
     disableStream: true,
   })
-  const document = await task.promise.catch((error: unknown) => {
+  return await task.promise.catch((error: unknown) => {
     throw toParsingError(error)
   })
-  if (document.numPages > maxPages) throw new ParsingError('too_large')
-  const pages: Line[][] = []
-  let length = 0
-  let readable = 0
-  for (let number = 1, broken = 0; number <= document.numPages && broken < maxBrokenPages; number++) {
-    const lines = await readLines(document, number)
-    broken = lines === null ? broken + 1 : 0
-    if (lines !== null) readable++
-    pages.push(lines ?? [])
-    length += (lines ?? []).reduce((sum, { text }) => sum + text.length, 0)
-    if (length > limit) throw new ParsingError('too_large')
-  }
-  if (readable === 0) throw new ParsingError('damaged')
-  return toDocument(pages, limit)
 }
 
 function toParsingError(error: unknown): unknown {
@@ -66,21 +153,6 @@ function toParsingError(error: unknown): unknown {
     /^(?:InvalidPDF|Format|Unknown|Response|MissingData|XRef|Parser)/.test(error.name)
     ? new ParsingError('damaged')
     : error
-}
-
-type Document = Awaited<ReturnType<typeof getDocument>['promise']>
-
-/** The lines of a page, or null if the page is unreadable. */
-async function readLines(document: Document, number: number): Promise<Line[] | null> {
-  try {
-    const page = await document.getPage(number)
-    const { items } = await page.getTextContent({ includeMarkedContent: false })
-    page.cleanup()
-    return toLines(items as TextItem[])
-  } catch (error) {
-    if (error instanceof RangeError) throw error
-    return null
-  }
 }
 
 interface TextItem {

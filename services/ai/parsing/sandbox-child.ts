@@ -10,6 +10,7 @@ const { values } = parseArgs({
   options: {
     type: { type: 'string' },
     extension: { type: 'string' },
+    charset: { type: 'string' },
     tokens: { type: 'string' },
     overlap: { type: 'string' },
     output: { type: 'string' },
@@ -29,6 +30,7 @@ parent.end(
     await parseOrError(() => readFileSync(0), {
       contentType: values.type ?? '',
       extension: values.extension ?? '',
+      charset: values.charset || null,
       outputBytes: Number(values.output),
       chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) },
     }),

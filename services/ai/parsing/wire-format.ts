@@ -2,6 +2,8 @@
 // validates everything, because a malicious document may control the parser process.
 import type { ChunkRange } from './chunker.ts'
 import { ParsingError, parsingErrorCodes, type ParsingErrorCode } from './errors.ts'
+import { charsetOf } from './charset.ts'
+import { maxWarningPages, warningCodes, type DocumentWarning } from './warnings.ts'
 
 /** The first byte that the process writes, once its modules are loaded. */
 export const startedByte = 0x52
@@ -11,6 +13,14 @@ export interface ChunkedText {
   pages: number[] | null
   chunks: ChunkRange[]
   tokens: number
+  /** The charset as which the bytes were read; null for a format that is not text. */
+  charset: string | null
+  warnings: DocumentWarning[]
+}
+
+export interface ParsingFailure {
+  error: ParsingErrorCode
+  warnings: DocumentWarning[]
 }
 
 /**
@@ -21,19 +31,21 @@ type Facts =
   | {
       pages: number[] | null
       tokens: number
+      charset: string | null
+      warnings: DocumentWarning[]
       headings: string[]
       chunks: [start: number, end: number, page: number | null, heading: number, tokens: number][]
     }
-  | { error: ParsingErrorCode }
+  | ParsingFailure
 
 /** Maximum bytes of an answer whose text has at most `textBytes` UTF-8 bytes. */
 export function maxAnswerBytes(textBytes: number): number {
   return 2 * textBytes + (1 << 20)
 }
 
-export function encodeAnswer(result: ChunkedText | ParsingErrorCode): Buffer {
-  if (typeof result === 'string') return encodeParts({ error: result }, '')
-  const { text, chunks, pages, tokens } = result
+export function encodeAnswer(result: ChunkedText | ParsingFailure): Buffer {
+  if ('error' in result) return encodeParts(result, '')
+  const { text, chunks, pages, tokens, charset, warnings } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
   const indexes = new Map(headings.map((heading, index) => [heading, index]))
   const tuples = chunks.map(
@@ -45,7 +57,7 @@ export function encodeAnswer(result: ChunkedText | ParsingErrorCode): Buffer {
       tokens,
     ],
   )
-  return encodeParts({ pages, tokens, headings, chunks: tuples }, text)
+  return encodeParts({ pages, tokens, charset, warnings, headings, chunks: tuples }, text)
 }
 
 /** The lengths of both parts as 32-bit integers, the facts as JSON, the text as UTF-8. */
@@ -63,11 +75,14 @@ function encodeParts(facts: Facts, text: string): Buffer {
  */
 export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
   const { facts, text } = decodeParts(bytes)
-  if (parsingErrorCodes.includes(facts.error)) throw new ParsingError(facts.error)
+  const { error, warnings } = facts
+  if (!areWarnings(warnings)) throw new ParsingError('damaged')
+  if (parsingErrorCodes.includes(error)) throw new ParsingError(error, undefined, warnings)
   if (Buffer.byteLength(text) > textBytes) throw new ParsingError('too_large')
-  const { pages, tokens, headings, chunks } = facts
+  const { pages, tokens, charset, headings, chunks } = facts
   const valid =
     isCount(tokens) &&
+    (charset === null || (typeof charset === 'string' && charsetOf(charset) === charset)) &&
     !text.includes('\0') &&
     arePages(pages, text.length) &&
     areHeadings(headings) &&
@@ -78,6 +93,8 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
     text,
     pages,
     tokens,
+    charset,
+    warnings,
     chunks: chunks.map(([start, end, page, heading, tokens]: number[]) => ({
       start,
       end,
@@ -113,6 +130,22 @@ function arePages(pages: unknown, length: number): boolean {
     Array.isArray(pages) &&
     pages.every(
       (start, index) => isCount(start) && start <= length && (index === 0 || start >= pages[index - 1]),
+    )
+  )
+}
+
+/** Each code at most once. */
+function areWarnings(warnings: unknown): warnings is DocumentWarning[] {
+  return (
+    Array.isArray(warnings) &&
+    new Set(warnings.map((warning) => warning?.code)).size === warnings.length &&
+    warnings.every(
+      ({ code, pages }) =>
+        warningCodes.includes(code) &&
+        (pages === null ||
+          (Array.isArray(pages) &&
+            pages.length <= maxWarningPages &&
+            pages.every((page) => isCount(page) && page >= 1))),
     )
   )
 }

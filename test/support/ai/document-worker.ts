@@ -7,6 +7,7 @@ import type { Test } from 'tap'
 import { createDocumentWorker } from '../../../services/ai/knowledge/worker.ts'
 import type { ChunkingOptions } from '../../../services/ai/parsing/chunker.ts'
 import {
+  charsetParameter,
   defaultLimits,
   toParseResult,
   type DocumentSource,
@@ -38,12 +39,13 @@ export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: Tes
 
 /** Parses as the sandboxed process does. */
 export async function parseInProcess(
-  { path, name, contentType }: DocumentSource,
+  { path, name, contentType, declaredType }: DocumentSource,
   chunking: ChunkingOptions,
   { limits: { outputBytes = defaultLimits.outputBytes } = {} }: { limits?: Partial<ParsingLimits> } = {},
 ): Promise<ParseResult> {
   const bytes = await readFile(path)
   const extension = extname(name).slice(1).toLowerCase()
-  const answer = await parseOrError(() => bytes, { contentType, extension, outputBytes, chunking })
+  const charset = charsetParameter(declaredType)
+  const answer = await parseOrError(() => bytes, { contentType, extension, charset, outputBytes, chunking })
   return await toParseResult(decodeAnswer(encodeAnswer(answer), outputBytes))
 }

@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "documents" ADD COLUMN     "charset" TEXT,
+ADD COLUMN     "warnings" JSONB NOT NULL DEFAULT '[]';
