@@ -101,9 +101,9 @@ function utf16WithoutMark(bytes: Buffer): string | null {
   }))
   const [{ name, share }] = shares.sort((one, other) => other.share - one.share)
   const text = decodeStart(bytes, name, detectionBytes)
-  // Few bytes are not enough for text without ASCII characters, which most NUL bytes belong to.
-  const ascii = text.match(/[\t\n\r -~]/g)?.length ?? 0
-  const isLikely = zeros * 10 < sample.length ? text.length >= 8 : ascii * 10 >= 9 * zeros
+  // Few bytes are not enough for text without Latin letters, which most NUL bytes belong to.
+  const latin = text.match(/[\t\n\r -~\xa0-\xff]/g)?.length ?? 0
+  const isLikely = zeros * 10 < sample.length ? text.length >= 8 : latin * 10 >= 9 * zeros
   return share >= 0.95 && isLikely ? name : null
 }
 

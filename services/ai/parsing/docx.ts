@@ -1,5 +1,6 @@
 // Parses Word documents: mammoth converts the XML parts to HTML, and the HTML parser extracts the text.
 import mammoth from 'mammoth'
+import { rewriteWordXml } from './docx-xml.ts'
 import { ParsingError } from './errors.ts'
 import { parseHtml } from './html.ts'
 import type { ParsedDocument } from './parsed-document.ts'
@@ -53,7 +54,7 @@ function xmlPartsOf(archive: Archive): {
       const xml = archive.read(name).toString()
       // Word never writes a DOCTYPE. Rejecting it prevents entity expansion and external entities.
       if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
-      return xml
+      return rewriteWordXml(xml)
     },
   }
 }

@@ -20,6 +20,10 @@ const lineElements = names('li dt dd tr br caption legend option')
 const cellElements = names('td th')
 const headingElement = /^h[1-6]$/
 const maxTitleSource = 1000
+/** Rows and columns that a cell spans, and the length of a text that is repeated in each row. */
+const maxRowSpan = 200
+const maxColumnSpan = 1000
+const maxSpanText = 200
 /** Nesting depth that no readable page reaches: four times the limit of browsers. */
 const maxDepth = 2048
 
@@ -48,6 +52,12 @@ class TextExtractor {
   #preformatted = 0
   /** Cells so far of the current row. */
   #cells = 0
+  /** Columns so far of the current row: a cell may span several. */
+  #columns = 0
+  /** Cells of earlier rows that span the next ones, by column; their text is repeated. */
+  #spans = new Map<number, { rows: number; text: string }>()
+  /** The cell that is open, if it spans rows. */
+  #spanning: { column: number; rows: number; text: string } | null = null
   #tableStart = 0
   #heading: { level: number; start: number; title: string } | null = null
   #title: string | null = null
@@ -102,7 +112,33 @@ class TextExtractor {
     this.#separate(name)
     if (headingElement.test(name)) this.#heading = { level: Number(name[1]), start: -1, title: '' }
     if (name === 'li' && this.#tables === 0) this.#marker = '- '
-    if (cellElements.has(name) && this.#cells++ > 0) this.#marker += ' | '
+    if (cellElements.has(name)) this.#openCell(attributes)
+  }
+
+  #openCell(attributes: Record<string, string>): void {
+    if (this.#tables === 1) this.#repeatCells()
+    if (this.#cells++ > 0) this.#marker += ' | '
+    if (this.#tables !== 1) return
+    const rows = Math.min(Number(attributes['rowspan'] ?? 1) || 1, maxRowSpan)
+    this.#spanning = rows > 1 ? { column: this.#columns, rows: rows - 1, text: '' } : null
+    this.#columns += Math.min(Number(attributes['colspan'] ?? 1) || 1, maxColumnSpan)
+  }
+
+  /** Writes the cells of earlier rows that span this row at the current column. */
+  #repeatCells(): void {
+    for (let span = this.#spans.get(this.#columns); span !== undefined;) {
+      if (--span.rows === 0) this.#spans.delete(this.#columns)
+      if (this.#cells++ > 0) this.#marker += ' | '
+      if (span.text !== '') this.#write(span.text)
+      span = this.#spans.get(++this.#columns)
+    }
+  }
+
+  #closeCell(): void {
+    if (this.#spanning === null || this.#tables !== 1) return
+    const { column, rows, text } = this.#spanning
+    if (text.length <= maxSpanText) this.#spans.set(column, { rows, text })
+    this.#spanning = null
   }
 
   #closeElement(name: string, useTitle: boolean): void {
@@ -112,15 +148,23 @@ class TextExtractor {
     if (wasSkipped) this.#skipped--
     if (wasSkipped || this.#skipped > 0) return
     if (headingElement.test(name)) this.#endHeading()
+    if (name === 'tr' && this.#tables === 1 && this.#cells > 0) this.#repeatCells()
     if (name === 'li' || name === 'tr') this.#marker = ''
     this.#separate(name)
     if (name === 'pre' && this.#preformatted > 0) this.#preformatted--
-    if (name === 'tr') this.#cells = 0
+    if (cellElements.has(name)) this.#closeCell()
+    if (name === 'tr') {
+      this.#cells = 0
+      if (this.#tables === 1) this.#columns = 0
+    }
     if (name === 'table' && this.#tables > 0 && --this.#tables === 0) this.#endTable()
   }
 
   #endTable(): void {
     this.#cells = 0
+    this.#columns = 0
+    this.#spans.clear()
+    this.#spanning = null
     const end = this.#builder.length
     if (end > this.#tableStart) this.#rows.push({ start: this.#tableStart, end })
     this.#break(2)
@@ -165,6 +209,8 @@ class TextExtractor {
       if (this.#heading.title.length < maxTitleSource)
         this.#heading.title += (this.#space ? ' ' : '') + truncateText(text, maxTitleSource)
     }
+    if (this.#spanning !== null && this.#spanning.text.length <= maxSpanText)
+      this.#spanning.text += (this.#spanning.text !== '' && this.#space ? ' ' : '') + text
     this.#builder.add(this.#marker + text)
     this.#marker = ''
     this.#breaks = 0
