@@ -2907,7 +2907,7 @@ export interface Methods {
   /**
    * Add a document to a knowledge base: `POST /v1/ai/knowledge/{id}/documents`
    *
-   * Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, PDF and DOCX, detected from the bytes; files of other types, such as pictures, return 415 and are not stored. If the knowledge base already has a document with the same bytes, that document is returned with 200.
+   * Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, JSON lines, source code, PDF, DOCX, XLSX, PPTX, ODT, RTF, EPUB, EML and MSG, detected from the bytes; files of other types, such as pictures, return 415 and are not stored. Attachments of e-mails are named, but not read. If the knowledge base already has a document with the same bytes, that document is returned with 200.
    */
   createDocument (input: CreateDocumentInput): Answer<KnowledgeDocument>
   /**

@@ -10,6 +10,7 @@ import type { BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 import { createDocumentWorker, type DocumentWorkerOptions } from '../../services/ai/knowledge/worker.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { DocumentParser } from '../../services/ai/knowledge/index-document.ts'
+import { supportedTypes } from '../../services/ai/parsing/errors.ts'
 import { ParsingError } from '../../services/ai/parsing/parse.ts'
 import { documentRequeueTasks } from '../../services/ai/knowledge/retention.ts'
 import { unavailable } from '../../infra/errors.ts'
@@ -485,9 +486,7 @@ t.test('a file of an unsupported type is rejected at once and leaves nothing beh
       body.error,
       {
         code: 'UNSUPPORTED_MEDIA_TYPE',
-        message:
-          `Unsupported file type ${type}. ` +
-          'Supported types: plain text, Markdown, HTML, CSV, JSON, PDF and DOCX.',
+        message: `Unsupported file type ${type}. ` + `Supported types: ${supportedTypes}.`,
         details: { field, constraint: 'media_type' },
       },
       type,

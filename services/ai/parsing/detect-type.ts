@@ -102,7 +102,7 @@ export function detectTextType(text: string, { contentType, extension }: TypeHin
   const withoutComments = start.replace(/^(?:<\?[^>]*>\s*|<!--[^]*?-->\s*)+/, '')
   if (/^<(?:!doctype\s+html|html|head|body)[\s>]/i.test(withoutComments)) return 'html'
   if (byContentType === 'html' && byExtension !== 'markdown') return 'html'
-  if (/^json/.test(type) && !/^(?:[[{"\d-]|true\b|false\b|null\b)/.test(start))
+  if (type.startsWith('json') && !/^(?:[[{"\d-]|true\b|false\b|null\b)/.test(start))
     return byContentType === 'markdown' ? 'markdown' : 'text'
   if (type === 'email' && !/^[\w-]{1,70}:[ \t]?[^\n]*\n/.test(start)) return 'text'
   return type

@@ -4,23 +4,11 @@ import { rewriteWordXml } from './docx-xml.ts'
 import { ParsingError } from './errors.ts'
 import { parseHtml } from './html.ts'
 import type { ParsedDocument } from './parsed-document.ts'
-import { openZip, type Archive } from './zip.ts'
+import type { Archive } from './zip.ts'
 
-/** Bytes of XML per UTF-16 code unit of the text limit: most of the XML is formatting. */
-const xmlBytesPerCharacter = 5
-const contentTypes = '[Content_Types].xml'
-const wordContentType = new RegExp(
-  'application/vnd\\.(?:openxmlformats-officedocument\\.wordprocessingml\\.(?:document|template)' +
-    '|ms-word\\.(?:document|template)\\.macroEnabled(?:Template)?)\\.main\\+xml',
-  'i',
-)
 const styleMap = ["p[style-name='Title'] => h1:fresh", "p[style-name='Subtitle'] => p:fresh"]
 
-/** `limit`: UTF-16 code units of the text. Throws `unsupported` for any other archive. */
-export async function parseDocx(bytes: Buffer, limit: number): Promise<ParsedDocument> {
-  const archive = openZip(bytes, limit * xmlBytesPerCharacter)
-  if (!archive.has(contentTypes) || !wordContentType.test(archive.read(contentTypes).toString()))
-    throw new ParsingError('unsupported')
+export async function parseDocx(archive: Archive, limit: number): Promise<ParsedDocument> {
   const { value } = await convertToHtml(archive)
   // Mammoth ends each footnote with an arrow that links back to its reference.
   return parseHtml(value.replace(/<a href="#[\w-]{1,100}">↑<\/a>/g, ''), limit)

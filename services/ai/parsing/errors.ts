@@ -5,7 +5,9 @@ export type ParsingErrorCode =
   'unsupported' | 'encrypted' | 'damaged' | 'empty' | 'too_large' | 'too_slow' | 'too_much_memory'
 
 /** The types of documents, in words. */
-export const supportedTypes = 'plain text, Markdown, HTML, CSV, JSON, PDF and DOCX'
+export const supportedTypes =
+  'plain text, Markdown, HTML, CSV, JSON, JSON lines, source code, PDF, DOCX, XLSX, PPTX, ODT, RTF, EPUB, EML ' +
+  'and MSG'
 
 const messages: Record<ParsingErrorCode, string> = {
   unsupported: `The file type is not supported. Supported types: ${supportedTypes}.`,

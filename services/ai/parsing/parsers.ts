@@ -52,8 +52,11 @@ async function parseDocument(
   const type = detectTextType(decode(bytes.subarray(0, typeSampleBytes), name).text, hints)
   // Bytes that must exceed the limit are not decoded: no charset needs more than twice the UTF-8 bytes.
   if (isWhole.has(type) && bytes.length > 2 * outputBytes) throw new ParsingError('too_large')
+  // The parts of an e-mail have charsets of their own.
+  if (type === 'email')
+    return { ...(await (await import('./email.ts')).parseEml(bytes, outputBytes)), charset: null }
   const { text, warnings } = decode(bytes, name)
-  const document = await textParsers[type](text, outputBytes, bytes)
+  const document = await textParsers[type](text, outputBytes)
   return {
     ...document,
     charset: name,
@@ -90,28 +93,27 @@ type BinaryParser = (bytes: Buffer, limit: number) => Promise<ParsedDocument>
 
 const binaryParsers: Record<BinaryType, BinaryParser> = {
   pdf: async (bytes, limit) => (await import('./pdf.ts')).parsePdf(new Uint8Array(bytes), limit),
-  zip: async (bytes, limit) => (await import('./docx.ts')).parseDocx(bytes, limit),
-  cfb: async (bytes) => {
-    const isEncrypted = bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))
-    throw new ParsingError(isEncrypted ? 'encrypted' : 'unsupported')
-  },
-  rtf: async () => {
-    throw new ParsingError('unsupported')
-  },
+  zip: async (bytes, limit) => (await import('./zip-document.ts')).parseZip(bytes, limit),
+  cfb: async (bytes, limit) => (await import('./email.ts')).parseMsg(bytes, limit),
+  rtf: async (bytes, limit) => (await import('./rtf.ts')).parseRtf(bytes, limit),
 }
 
-/** `bytes`: the document, for a format whose parts have charsets of their own. */
-type TextParser = (text: string, limit: number, bytes: Buffer) => ParsedDocument | Promise<ParsedDocument>
+type TextParser = (text: string, limit: number) => ParsedDocument | Promise<ParsedDocument>
 
-const textParsers: Record<TextType, TextParser> = {
+const textParsers: Record<Exclude<TextType, 'email'>, TextParser> = {
   text: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
   markdown: async (text, limit) => (await import('./markdown.ts')).parseMarkdown(within(text, limit)),
   html: async (text, limit) => (await import('./html.ts')).parseHtml(text, limit),
   csv: async (text, limit) => (await import('./csv.ts')).parseCsv(text, limit),
   json: async (text, limit) => (await import('./json.ts')).parseJson(text, limit),
-  'json-lines': (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
-  code: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
-  email: (text, limit) => ({ text: within(text, limit), headings: [], rows: [], pages: null }),
+  'json-lines': async (text, limit) => (await import('./json-lines.ts')).parseJsonLines(text, limit),
+  // Each line of source code stands for itself.
+  code: (text, limit) => ({
+    text: within(text, limit),
+    headings: [],
+    rows: [{ start: 0, end: text.length }],
+    pages: null,
+  }),
 }
 
 function within(text: string, limit: number): string {

@@ -14,6 +14,7 @@ import {
   wordNamespace,
   zip,
 } from './documents.ts'
+import { epubParts, msg, odt, pptxParts, shape, xlsx, xlsxParts } from './office.ts'
 
 export interface HostileDocument {
   title: string
@@ -709,7 +710,151 @@ const texts: HostileDocument[] = [
   },
 ]
 
-export const hostileDocuments = { pdfs, archives, markup, data, texts }
+/** The newer kinds: archives that expand, loops, and structures without an end. */
+const office: HostileDocument[] = [
+  {
+    title: 'a workbook whose strings inflate to gigabytes',
+    name: 'a.xlsx',
+    outcomes: ['too_large'],
+    make: () =>
+      zip(
+        xlsxParts([{ name: 'S', rows: '' }]).map((part) =>
+          part.name === 'xl/sharedStrings.xml' ? { ...part, packed: bomb(2000) } : part,
+        ),
+      ),
+  },
+  {
+    title: 'a workbook that repeats one long string in every cell',
+    name: 'a.xlsx',
+    outcomes: ['too_large'],
+    make: () =>
+      xlsx(
+        [{ name: 'S', rows: '<row><c t="s"><v>0</v></c></row>'.repeat(20_000) }],
+        ['A long text. '.repeat(800)],
+      ),
+  },
+  {
+    title: 'a workbook with a cell in the last column of every row',
+    name: 'a.xlsx',
+    outcomes: ['too_large'],
+    make: () => xlsx([{ name: 'S', rows: '<row><c r="XFD1"><v>1</v></c></row>'.repeat(10_000) }]),
+  },
+  {
+    title: 'a workbook with an external entity',
+    name: 'a.xlsx',
+    outcomes: ['damaged'],
+    make: () =>
+      zip(
+        xlsxParts([{ name: 'S', rows: '' }]).map((part) =>
+          part.name === 'xl/sharedStrings.xml'
+            ? {
+                ...part,
+                content: `<!DOCTYPE s [<!ENTITY e SYSTEM "file:///etc/passwd">]>${String(part.content)}`,
+              }
+            : part,
+        ),
+      ),
+  },
+  {
+    title: 'a workbook whose elements are nested 100,000 deep',
+    name: 'a.xlsx',
+    outcomes: ['damaged'],
+    make: () => xlsx([{ name: 'S', rows: '<row>'.repeat(100_000) }]),
+  },
+  {
+    title: 'a presentation that shows one slide 100,000 times',
+    name: 'a.pptx',
+    outcomes: ['too_large'],
+    make: () =>
+      zip(
+        pptxParts([shape('Same')]).map((part) =>
+          part.name === 'ppt/presentation.xml'
+            ? { ...part, content: `<p>${'<sldId r:id="r0"/>'.repeat(100_000)}</p>` }
+            : part,
+        ),
+      ),
+  },
+  {
+    title: 'a book that repeats its chapter 100,000 times',
+    name: 'a.epub',
+    outcomes: ['ready'],
+    make: () =>
+      zip(
+        epubParts({ a: '<p>Once' }).map((part) =>
+          part.name === 'OPS/book.opf'
+            ? {
+                ...part,
+                content: String(part.content).replace('</spine>', '<itemref idref="a"/>'.repeat(100_000)),
+              }
+            : part,
+        ),
+      ),
+    isExpected: ({ text }) => text.split('Once').length === 2,
+  },
+  {
+    title: 'an OpenDocument text with a paragraph in a paragraph, 100,000 deep',
+    name: 'a.odt',
+    outcomes: ['damaged'],
+    make: () => odt('<text:p>'.repeat(100_000)),
+  },
+  {
+    title: 'RTF with 1,000,000 open groups',
+    name: 'a.rtf',
+    outcomes: ['damaged'],
+    make: () => `{\\rtf1 ${'{'.repeat(1_000_000)}`,
+  },
+  {
+    title: 'RTF with binary data that claims 2 GB',
+    name: 'a.rtf',
+    outcomes: ['ready'],
+    isExpected: ({ text }) => text.trim() === 'before',
+    make: () => '{\\rtf1 before\\bin2147483647 after}',
+  },
+  {
+    title: 'RTF of 1,000,000 Unicode characters with lone surrogates',
+    name: 'a.rtf',
+    outcomes: ['ready'],
+    make: () => `{\\rtf1 text ${'\\u-10240?\\u55357?'.repeat(100_000)}}`,
+  },
+  {
+    title: 'an e-mail of messages within messages, 1,000 deep',
+    name: 'a.eml',
+    outcomes: ['ready', 'damaged', 'empty'],
+    make: () => `${'Content-Type: message/rfc822\n\n'.repeat(1000)}Subject: innermost\n\ntext`,
+  },
+  {
+    title: 'an e-mail with 200,000 header lines',
+    name: 'a.eml',
+    outcomes: ['ready', 'damaged'],
+    make: () => `Subject: text\n${'X-Line: value value value\n'.repeat(200_000)}\nbody`,
+  },
+  {
+    title: 'an e-mail with 50,000 parts',
+    name: 'a.eml',
+    outcomes: ['ready', 'damaged', 'too_large', 'too_slow', 'too_much_memory'],
+    make: () =>
+      `Subject: parts\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n${'--x\n\ntext\n'.repeat(50_000)}--x--\n`,
+  },
+  {
+    title: 'a compound file whose sectors refer to themselves',
+    name: 'a.msg',
+    outcomes: ['damaged', 'empty', 'ready', 'too_slow', 'too_much_memory'],
+    make: () => {
+      const bytes = msg({ '0037': 'Subject', '1000': 'Body '.repeat(2000) })
+      // The sector table follows the header in files of this size; each entry becomes 1.
+      for (let at = bytes.length - 2048; at < bytes.length; at += 4) bytes.writeUInt32LE(1, at)
+      return bytes
+    },
+  },
+  {
+    title: 'JSON lines of 300,000 empty objects',
+    name: 'a.jsonl',
+    outcomes: ['empty', 'too_slow'],
+    make: () => '{}\n'.repeat(300_000),
+  },
+]
+
+export const hostileDocuments = { pdfs, archives, markup, data, texts, office }
 
 /** Pseudorandom bytes, the same in every run. */
 function noise(length: number): Buffer {
