@@ -212,6 +212,7 @@ const operators = 'add subtract multiply divide power root least most first last
 const expression = { $ref: '#/components/schemas/Expression' }
 const lists = { type: 'array', items: text }
 const kit = { $ref: '#/components/schemas/Kit' }
+const site = { $ref: '#/components/schemas/Site' }
 const failure = answer(json(named({ message: text })))
 
 /** What a run must read and send rightly to find nothing. */
@@ -219,20 +220,30 @@ const kits = {
   openapi: '3.1.0',
   info: { title: 'Kits', version: '1' },
   paths: {
-    // The list has fewer parameters than what adds to it.
-    '/sites/{site}/kits': {
-      parameters: [parameter('path', 'site')],
+    // The list has fewer parameters than what adds to it, and a new site has no kits.
+    '/sites': {
+      post: {
+        ...asked('addSite', named({ name: text })),
+        responses: { 201: answer(json(site)), 400: answer() },
+      },
+    },
+    '/sites/{siteId}': {
+      parameters: [parameter('path', 'siteId')],
+      get: { operationId: 'getSite', responses: { 200: answer(json(site)), 404: answer() } },
+    },
+    '/sites/{siteId}/kits': {
+      parameters: [parameter('path', 'siteId')],
       get: listed('listKits', kit),
     },
-    '/sites/{site}/services/{service}/kits': {
-      parameters: [parameter('path', 'site'), parameter('path', 'service')],
+    '/sites/{siteId}/services/{service}/kits': {
+      parameters: [parameter('path', 'siteId'), parameter('path', 'service')],
       post: {
         ...asked('addKit', named({ name: text })),
         responses: { 201: answer(json(kit)), default: failure },
       },
     },
-    '/sites/{site}/services/{service}/kits/{kitId}': {
-      parameters: ['site', 'service', 'kitId'].map((name) => parameter('path', name)),
+    '/sites/{siteId}/services/{service}/kits/{kitId}': {
+      parameters: ['siteId', 'service', 'kitId'].map((name) => parameter('path', name)),
       get: { operationId: 'getKit', responses: { 200: answer(json(kit)), 404: answer() } },
     },
     // Nothing says the id of a lamp, and that of a shop is no number.
@@ -297,8 +308,8 @@ const kits = {
       },
     },
     '/<upload>': { put: asked('upload', named({ name: text })) },
-    '/sites/{site}/rules': {
-      parameters: [parameter('path', 'site')],
+    '/sites/{siteId}/rules': {
+      parameters: [parameter('path', 'siteId')],
       get: listed('listRules', named({ value: text })),
       put: {
         ...asked('putRules', named({ rows: { type: 'array', items: named({ value: text }) } })),
@@ -317,6 +328,7 @@ const kits = {
   components: {
     schemas: {
       Kit: named({ id: text, name: text }),
+      Site: named({ id: text, name: text }),
       Expression: {
         anyOf: [text, ...operators.map((name) => named({ [name]: expression }))],
       },
@@ -324,9 +336,21 @@ const kits = {
   },
 }
 
-const documents: Record<string, object> = { secrets, tasks, kits }
+/** Bodies that may be null: one of seven that a run generates is. */
+const labels = {
+  openapi: '3.1.0',
+  info: { title: 'Labels', version: '1' },
+  paths: Object.fromEntries(
+    Array.from({ length: 12 }, (_, i) => [
+      `/labels/${i}`,
+      { put: asked(`putLabel${i}`, { ...named({ name: text, color: text }), type: ['object', 'null'] }) },
+    ]),
+  ),
+}
 
-for (const name of ['pet-store.yaml', 'library.yaml', 'notes.yaml', 'secrets', 'tasks', 'kits'])
+const documents: Record<string, object> = { secrets, tasks, kits, labels }
+
+for (const name of ['pet-store.yaml', 'library.yaml', 'notes.yaml', ...Object.keys(documents)])
   t.test(`the mock of ${name} conforms to its contract`, async (t) => {
     const document = documents[name] ?? (await contractOf(name))
     const mock = await createMock({ document, key: 'a-key-of-the-test' })
