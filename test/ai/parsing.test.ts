@@ -14,7 +14,9 @@ import {
 } from '../../services/ai/parsing/parse.ts'
 import { contentTypeOf } from '../../services/storage/content-type.ts'
 import { parseInProcess } from '../support/ai/document-worker.ts'
-import { docx, packedStream, paragraph, pdf, pdfOf, table } from '../support/ai/documents.ts'
+import { docx, packedStream, paragraph, pdf, pdfOf, table, zip } from '../support/ai/documents.ts'
+import { encodeAs } from '../support/ai/encode.ts'
+import { epubParts, msg, odt, pptxParts, shape, xlsx } from '../support/ai/office.ts'
 import { parserProcesses } from '../support/ai/hostile-parsing.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -297,6 +299,15 @@ t.test('the sandboxed process gives the same result for each type', async (t) =>
     'a.json': '{"name":"Ada","born":1815}',
     'a.pdf': pdf([[{ text: 'Report', size: 24 }, 'The first page.'], ['The second page.']]),
     'a.docx': docx(paragraph('Handbook', 'H1') + table([['Ada', '30']])),
+    'a.xlsx': xlsx([{ name: 'S', rows: '<row><c><v>1</v></c></row>' }]),
+    'a.pptx': zip(pptxParts([shape('Report', 'title')])),
+    'a.epub': zip(epubParts({ a: '<h1>One</h1>' })),
+    'a.odt': odt('<text:p>Handbook</text:p>'),
+    'a.rtf': '{\\rtf1 Handbook\\par}',
+    'a.eml': 'Subject: Hours\n\nNine to five.',
+    'a.msg': msg({ '0037': 'Hours', '1000': 'Nine to five.' }),
+    'a.jsonl': '{"name":"Ada"}\n',
+    'old.txt': encodeAs('koi8-r', 'Правила возврата.'),
   }
   for (const [name, content] of Object.entries(documents))
     t.strictSame(await parseInSandbox(name, content), await parse(name, content), name)
