@@ -59,7 +59,8 @@ export const claimDocument = optional<{ id: string; wanted: number }, ClaimDocum
   WHERE id = (SELECT was.id FROM was) RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name, d.content_type, d.sha256, d.source, d.owner_id, f.blob_key,
-  f.declared_content_type, k.project_id, k.max_tokens, k.overlap_tokens, was.status = 'queued' AS "was_queued"
+  f.declared_content_type, k.project_id, k.max_tokens, k.overlap_tokens,
+  was.status = 'queued' AS "was_queued"
 FROM d JOIN was ON true JOIN knowledge_bases k ON k.id = d.knowledge_base_id
 LEFT JOIN files f ON f.id = d.file_id`,
   ['id', 'wanted'],

@@ -8,6 +8,7 @@ const maxColumns = 110
 const exceptions: Record<string, string> = {
   'generated/': 'written by the generator',
   'docs/console.png': 'a picture',
+  'services/ai/parsing/cmaps.zip': 'an archive',
   'docs/database.md': 'Prettier wraps the prose; the generator writes each constraint on one line',
   'deploy/grafana/dashboard.json': 'an expression cannot be wrapped',
   'package-lock.json': 'written by npm',
