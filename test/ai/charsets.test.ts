@@ -1,5 +1,5 @@
-// The charset of a text: declared with the file or inside it, by a byte order mark, or detected. The detection
-// is measured in twelve encodings: of 128 samples it must read all long ones, and 98 % of all.
+// The charset of a text: declared with the file or inside it, by a byte order mark, or detected. The
+// detection is measured in twelve encodings: of 128 samples it must read all long ones, and 98 % of all.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -20,7 +20,8 @@ async function parse(name: string, bytes: Buffer, declaredType: string | null = 
 
 const texts: Record<string, string> = {
   polish:
-    'Regulamin zwrotów. Klient może odstąpić od umowy w ciągu trzydziestu dni od otrzymania przesyłki. Koszt ' +
+    'Regulamin zwrotów. Klient może odstąpić od umowy w' +
+    ' ciągu trzydziestu dni od otrzymania przesyłki. Koszt ' +
     'zwrotu towaru ponosi kupujący, chyba że produkt jest uszkodzony. Żądanie należy złożyć na piśmie; ' +
     'świadectwo gwarancji trzeba dołączyć.',
   czech:
@@ -39,7 +40,8 @@ const texts: Record<string, string> = {
     'Правила повернення. Покупець може відмовитися від договору протягом тридцяти днів після отримання ' +
     'посилки. Витрати на повернення товару несе покупець, якщо виріб не пошкоджено.',
   german:
-    'Rückgabebedingungen. Der Käufer kann innerhalb von dreißig Tagen nach Erhalt der Ware zurücktreten. Die ' +
+    'Rückgabebedingungen. Der Käufer kann innerhalb von' +
+    ' dreißig Tagen nach Erhalt der Ware zurücktreten. Die ' +
     'Kosten trägt der Kunde, außer wenn das Produkt beschädigt ist. Größere Pakete müssen gut verpackt sein.',
   french:
     "Conditions de retour. L'acheteur peut se rétracter dans un délai de trente jours après réception du " +

@@ -18,10 +18,12 @@ const parse = createTestParser(t)
 
 t.test('a workbook has its visible sheets, with dates, percentages and stored values', async (t) => {
   const rows =
-    '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="D1" t="inlineStr"><is><t>Share</t></is></c></row>' +
+    '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1' +
+    '</v></c><c r="D1" t="inlineStr"><is><t>Share</t></is></c></row>' +
     '<row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2" s="1"><v>45992</v></c><c r="C2" t="b"><v>1</v></c>' +
     '<c r="D2" s="2"><f>A1/B1</f><v>0.035</v></c></row>' +
-    '<row r="3"><c r="A3" t="str"><v>A &amp; B</v></c><c r="B3" s="3"><v>45992.5</v></c><c r="D3"><v>0.30000000000000004</v></c></row>'
+    '<row r="3"><c r="A3" t="str"><v>A &amp; B</v></c><c r="B3" s="3">' +
+    '<v>45992.5</v></c><c r="D3"><v>0.30000000000000004</v></c></row>'
   const bytes = xlsx(
     [
       { name: 'Orders', rows },
@@ -46,12 +48,13 @@ t.test('a workbook has its visible sheets, with dates, percentages and stored va
 
 t.test('a presentation has one page per slide, with its title, tables and notes', async (t) => {
   const cells = (row: string[]): string =>
-    `<a:tr>${row.map((cell) => `<a:tc><a:txBody><a:p><a:r><a:t>${cell}</a:t></a:r></a:p></a:txBody></a:tc>`).join('')}</a:tr>`
+    `<a:tr>${row.map((cell) => `<a:tc><a:p><a:r><a:t>${cell}</a:t></a:r></a:p></a:tc>`).join('')}</a:tr>`
   const slides = [
     shape('Quarterly report', 'ctrTitle') + shape('Ada\nGrace') + shape('3', 'sldNum'),
     `<p:graphicFrame><a:tbl>${cells(['Plan', 'Price'])}${cells(['Team', '20'])}</a:tbl></p:graphicFrame>` +
       shape('Prices', 'title') +
-      `<mc:AlternateContent><mc:Choice>${shape('Once')}</mc:Choice><mc:Fallback>${shape('Once')}</mc:Fallback></mc:AlternateContent>`,
+      `<mc:AlternateContent><mc:Choice>${shape('Once')}</mc:Choice>` +
+      `<mc:Fallback>${shape('Once')}</mc:Fallback></mc:AlternateContent>`,
   ]
   const { text, pages, chunks } = await parse(
     'a.pptx',
@@ -74,9 +77,11 @@ t.test('an OpenDocument text has headings, lists, tables and notes, without comm
   const body =
     '<text:h text:outline-level="1">Handbook</text:h>' +
     '<text:p>Thirty<text:s/>days<office:annotation><text:p>Really?</text:p></office:annotation>' +
-    '<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>At most</text:p></text:note-body></text:note>.</text:p>' +
+    '<text:note><text:note-citation>1</text:note-citation><text:note-body>' +
+    '<text:p>At most</text:p></text:note-body></text:note>.</text:p>' +
     '<text:list><text:list-item><text:p>first</text:p></text:list-item></text:list>' +
-    `<table:table><table:table-row>${cell('Plan', 'table:number-rows-spanned="2"')}${cell('1 &lt; 2')}</table:table-row>` +
+    `<table:table><table:table-row>${cell('Plan', 'table:number-rows-spanned="2"')}${cell('1 &lt; 2')}` +
+    `</table:table-row>` +
     `<table:table-row><table:covered-table-cell/>${cell('two')}</table:table-row></table:table>`
   const { text, chunks } = await parse('a.odt', odt(body))
   t.match(text, /^Handbook\n\nThirty days\s\(\s*At most\s*\)\s?\.\n\n- first\n\nPlan \| 1 < 2\nPlan \| two$/)
@@ -100,8 +105,10 @@ t.test('a book has its chapters in reading order', async (t) => {
 
 t.test('RTF has text in its code pages, tables and notes, without pictures and hidden text', async (t) => {
   const rtf =
-    '{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0\\fcharset0 Arial;}{\\f1\\fcharset204 Arial;}{\\f2\\fcharset128 Gothic;}}' +
-    "{\\*\\generator Word}{\\info{\\title No}}\\pard\\outlinelevel0 Handbook\\par\\pard Gr\\'fc\\u223?e {\\f1 \\'d1\\'f0\\'ee\\'ea} " +
+    '{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0\\fcharset0' +
+    ' Arial;}{\\f1\\fcharset204 Arial;}{\\f2\\fcharset128 Gothic;}}' +
+    '{\\*\\generator Word}{\\info{\\title No}}\\pard\\outlinelevel0 Handbook\\par' +
+    "\\pard Gr\\'fc\\u223?e {\\f1 \\'d1\\'f0\\'ee\\'ea} " +
     "{\\f2 \\'82\\'a0} {\\v hidden}{\\pict 0102}\\emdash  end{\\footnote At most.}\\par" +
     '\\trowd\\intbl Plan\\cell Price\\cell\\row\\trowd Team\\cell 20\\cell\\row\\pard\\{brace\\}\\par}'
   const { text, chunks } = await parse('a.rtf', rtf)
@@ -112,8 +119,10 @@ t.test('RTF has text in its code pages, tables and notes, without pictures and h
 t.test('a message has its fields and its text, and names its attachments', async (t) => {
   const mail = Buffer.concat([
     Buffer.from(
-      'From: =?utf-8?B?QWRhIEzDtnZlbGFjZQ==?= <ada@example.com>\r\nTo: grace@example.com\r\nSubject: Refund\r\n' +
-        'Date: Fri, 27 Nov 2026 10:00:00 +0000\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n' +
+      'From: =?utf-8?B?QWRhIEzDtnZlbGFjZQ==?= ' +
+        '<ada@example.com>\r\nTo: grace@example.com\r\nSubject: Refund\r\n' +
+        'Date: Fri, 27 Nov 2026 10:00:00 +0000\r\nMIME-Version:' +
+        ' 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n' +
         '--x\r\nContent-Type: text/plain; charset=windows-1251\r\nContent-Transfer-Encoding: 8bit\r\n\r\n',
     ),
     encodeAs('windows-1251', 'Срок возврата.'),

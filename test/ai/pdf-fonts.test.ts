@@ -1,5 +1,5 @@
-// PDFs whose text needs more than the bytes of the page: predefined CMaps of Chinese, Japanese and Korean, and
-// the warnings about fonts, images and pages that cannot be read.
+// PDFs whose text needs more than the bytes of the page: predefined CMaps of Chinese, Japanese and Korean,
+// and the warnings about fonts, images and pages that cannot be read.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'

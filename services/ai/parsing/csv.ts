@@ -1,5 +1,5 @@
-// Parses CSV. Each row becomes one line that names its columns: `Name: Ada; Born: 1815`. Rows above the table,
-// such as a title, become lines of their own.
+// Parses CSV. Each row becomes one line that names its columns: `Name: Ada; Born: 1815`. Rows above the
+// table, such as a title, become lines of their own.
 import { CsvError, parse } from 'csv-parse/sync'
 import { ParsingError } from './errors.ts'
 import { TextBuilder, type ParsedDocument } from './parsed-document.ts'
@@ -92,8 +92,8 @@ function countValues(row: string[]): number {
 }
 
 /**
- * The first row is a header if its values are all present, all different, none is a number, a date, an address
- * or a long text, and none occurs again in its column.
+ * The first row is a header if its values are all present, all different, none is a number, a date, an
+ * address or a long text, and none occurs again in its column.
  */
 function isHeader(values: string[], others: string[][]): boolean {
   return (

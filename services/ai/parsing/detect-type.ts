@@ -15,9 +15,12 @@ export interface TypeHints {
 }
 
 const codeExtensions =
-  'bash bat c cc clj cljs cmake cpp cs css cxx dart diff dockerfile elm erl ex exs f90 fs go gradle graphql ' +
-  'groovy h hpp hs ini java jl js jsx kt kts less lua m makefile mjs ml mm nim patch php pl pm proto ps1 py ' +
-  'r rb rs sass scala scss sh sol sql svelte swift tcl tf toml ts tsx v vb vhd vue xml xsd xsl yaml yml zig zsh'
+  'bash bat c cc clj cljs cmake cpp cs css cxx dart diff' +
+  ' dockerfile elm erl ex exs f90 fs go gradle graphql ' +
+  'groovy h hpp hs ini java jl js jsx kt kts less lua m' +
+  ' makefile mjs ml mm nim patch php pl pm proto ps1 py ' +
+  'r rb rs sass scala scss sh sol sql svelte swift tcl tf' +
+  ' toml ts tsx v vb vhd vue xml xsd xsl yaml yml zig zsh'
 const typesByExtension: Record<string, TextType> = {
   md: 'markdown',
   markdown: 'markdown',

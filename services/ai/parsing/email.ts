@@ -1,5 +1,5 @@
-// Parses e-mails (EML and Outlook's MSG): the addresses, the subject, the date, the text, and the names of the
-// attachments, whose content is not read.
+// Parses e-mails (EML and Outlook's MSG): the addresses, the subject, the date, the text, and the names of
+// the attachments, whose content is not read.
 import type { Address } from 'postal-mime'
 import { ParsingError } from './errors.ts'
 import { parseHtml } from './html.ts'

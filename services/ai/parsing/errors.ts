@@ -6,7 +6,8 @@ export type ParsingErrorCode =
 
 /** The types of documents, in words. */
 export const supportedTypes =
-  'plain text, Markdown, HTML, CSV, JSON, JSON lines, source code, PDF, DOCX, XLSX, PPTX, ODT, RTF, EPUB, EML ' +
+  'plain text, Markdown, HTML, CSV, JSON, JSON lines,' +
+  ' source code, PDF, DOCX, XLSX, PPTX, ODT, RTF, EPUB, EML ' +
   'and MSG'
 
 const messages: Record<ParsingErrorCode, string> = {

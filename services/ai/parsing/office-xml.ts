@@ -1,5 +1,5 @@
-// Reads the XML parts of Office documents, EPUB and OpenDocument. Only parts of the archive are read; external
-// targets, macros and embedded files are not.
+// Reads the XML parts of Office documents, EPUB and OpenDocument. Only parts of the archive are read;
+// external targets, macros and embedded files are not.
 import { Parser } from 'htmlparser2'
 import { ParsingError } from './errors.ts'
 import type { Archive } from './zip.ts'

@@ -8,7 +8,8 @@ const token = /\\([a-z]{1,32})(-?\d{1,10})?[ ]?|\\'([0-9a-f]{2})|\\([^a-z])|([{}
 const maxDepth = 1000
 const skippedDestinations = new Set(
   (
-    'colortbl stylesheet info pict object themedata listtable listoverridetable generator fldinst nonshppict ' +
+    'colortbl stylesheet info pict object themedata' +
+    ' listtable listoverridetable generator fldinst nonshppict ' +
     'header headerl headerr headerf footer footerl footerr footerf xmlnstbl rsidtbl mmathPr latentstyles ' +
     'datastore colorschememapping revtbl annotation atnid atnauthor sp bkmkstart bkmkend pntext'
   ).split(' '),

@@ -17,7 +17,8 @@ const kinds: [RegExp, 'docx' | 'xlsx' | 'pptx'][] = [
   ],
   [
     new RegExp(
-      `${openXml}spreadsheetml\\.(?:sheet|template)|ms-excel\\.(?:sheet|template)\\.macroEnabled)\\.main\\+xml`,
+      `${openXml}spreadsheetml\\.(?:sheet|template)|ms-excel\\.(?:sheet|template)\\.macroEnabled)` +
+        '\\.main\\+xml',
       'i',
     ),
     'xlsx',

@@ -833,7 +833,8 @@ const office: HostileDocument[] = [
     name: 'a.eml',
     outcomes: ['ready', 'damaged', 'too_large', 'too_slow', 'too_much_memory'],
     make: () =>
-      `Subject: parts\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=x\n\n${'--x\n\ntext\n'.repeat(50_000)}--x--\n`,
+      `Subject: parts\nMIME-Version: 1.0\nContent-Type: multipart/mixed;` +
+      ` boundary=x\n\n${'--x\n\ntext\n'.repeat(50_000)}--x--\n`,
   },
   {
     title: 'a compound file whose sectors refer to themselves',

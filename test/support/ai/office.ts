@@ -1,4 +1,5 @@
-// Builds workbooks, presentations, books and messages part by part, so that tests can also build invalid ones.
+// Builds workbooks, presentations, books and messages part by part, so that tests can build
+// invalid ones, too.
 import { burn } from '@kenjiuno/msgreader/lib/Burner.js'
 import { zip, type ZipEntry } from './documents.ts'
 
@@ -28,7 +29,7 @@ interface Sheet {
 export function xlsxParts(sheets: Sheet[], strings: string[] = [], type?: string): ZipEntry[] {
   const list = sheets.map(
     ({ name, state }, index) =>
-      `<sheet name="${name}" sheetId="${index + 1}" r:id="s${index}"${state === undefined ? '' : ` state="${state}"`}/>`,
+      `<sheet name="${name}" sheetId="${index + 1}" r:id="s${index}" state="${state ?? 'visible'}"/>`,
   )
   return [
     contentTypes(type ?? 'openxmlformats-officedocument.spreadsheetml.sheet'),
@@ -51,7 +52,8 @@ export function xlsxParts(sheets: Sheet[], strings: string[] = [], type?: string
       name: 'xl/styles.xml',
       content:
         '<styleSheet><numFmts><numFmt numFmtId="164" formatCode="&quot;Tag&quot; dd.mm.yyyy"/></numFmts>' +
-        '<cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="9"/><xf numFmtId="22"/></cellXfs></styleSheet>',
+        '<cellXfs><xf numFmtId="0"/><xf numFmtId="164"/><xf' +
+        ' numFmtId="9"/><xf numFmtId="22"/></cellXfs></styleSheet>',
     },
     ...sheets.map(({ rows }, index) => ({
       name: `xl/worksheets/${index}.xml`,
@@ -65,11 +67,12 @@ export const xlsx = (...args: Parameters<typeof xlsxParts>): Buffer => zip(xlsxP
 export function pptxParts(slides: string[], notes: Record<number, string> = {}): ZipEntry[] {
   const shapes = (content: string): string =>
     `<p:sld><p:cSld><p:spTree>${content}</p:spTree></p:cSld></p:sld>`
+  const ids = slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="r${index}"/>`)
   return [
     contentTypes('openxmlformats-officedocument.presentationml.presentation'),
     {
       name: 'ppt/presentation.xml',
-      content: `<p:presentation><p:sldIdLst>${slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="r${index}"/>`).join('')}</p:sldIdLst></p:presentation>`,
+      content: `<p:presentation><p:sldIdLst>${ids.join('')}</p:sldIdLst></p:presentation>`,
     },
     {
       name: 'ppt/_rels/presentation.xml.rels',
@@ -105,11 +108,13 @@ export function epubParts(chapters: Record<string, string>, more: ZipEntry[] = [
     {
       name: 'OPS/book.opf',
       content:
-        '<package><manifest><item id="nav" href="nav.xhtml" properties="nav" media-type="application/xhtml+xml"/>' +
+        '<package><manifest><item id="nav" href="nav.xhtml"' +
+        ' properties="nav" media-type="application/xhtml+xml"/>' +
         names
           .map((name) => `<item id="${name}" href="${name}.xhtml" media-type="application/xhtml+xml"/>`)
           .join('') +
-        `</manifest><spine><itemref idref="nav"/>${names.map((name) => `<itemref idref="${name}"/>`).join('')}` +
+        '</manifest><spine><itemref idref="nav"/>' +
+        names.map((name) => `<itemref idref="${name}"/>`).join('') +
         '</spine></package>',
     },
     { name: 'OPS/nav.xhtml', content: '<html><body><p>Contents</p></body></html>' },
@@ -117,7 +122,9 @@ export function epubParts(chapters: Record<string, string>, more: ZipEntry[] = [
       .filter(([, content]) => content !== '')
       .map(([name, content]) => ({
         name: `OPS/${name}.xhtml`,
-        content: `<?xml version="1.0"?><!DOCTYPE html><html><head><title>t</title></head><body>${content}</body></html>`,
+        content:
+          `<?xml version="1.0"?><!DOCTYPE html><html><head>` +
+          `<title>t</title></head><body>${content}</body></html>`,
       })),
     ...more,
   ]
@@ -128,7 +135,9 @@ export const odt = (body: string, type = 'text'): Buffer =>
     { name: 'mimetype', content: `application/vnd.oasis.opendocument.${type}`, method: 0 },
     {
       name: 'content.xml',
-      content: `<?xml version="1.0"?><office:document-content><office:body><office:text>${body}</office:text></office:body></office:document-content>`,
+      content:
+        `<?xml version="1.0"?><office:document-content><office:body>` +
+        `<office:text>${body}</office:text></office:body></office:document-content>`,
     },
   ])
 
