@@ -15,6 +15,7 @@ import { DocumentResolver } from '@platform-api/openapi/resolver.ts'
 import { visitSchemas } from '@platform-api/openapi/schema-places.ts'
 import { dataKeys, walkObjects } from '@platform-api/openapi/schema-ids.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
+import { emitErrors } from './errors.ts'
 import { openapiFolder } from './client-runtime.ts'
 import { withNames } from './names.ts'
 import { emitHandlers, emitRoutes, emitTable } from './table.ts'
@@ -45,6 +46,7 @@ export async function generateProject(
   {
     isPlugin = false,
     noFormats = false,
+    bodyLimit,
     handlers: handlersFolder = 'handlers',
     ...options
   }: { allowRemote?: boolean; isPlugin?: boolean } & Config['generate'] = {},
@@ -71,7 +73,10 @@ export async function generateProject(
   const hasOneView = JSON.stringify(requests) === JSON.stringify(responses)
   const asked = hasOneView ? "export type { operations } from './types.ts'\n" : await typesOf(requests)
   await write('generated/request-types.ts', note + asked)
-  await write('generated/operations.ts', note + emitTable(document, operations, !noFormats))
+  await write(
+    'generated/operations.ts',
+    note + emitTable(document, operations, { validatesFormats: !noFormats, bodyLimit }),
+  )
   await write('generated/routes.ts', note + emitRoutes(operations))
   for (const [name, text] of template('written-always')) await write(`generated/${name}`, note + text)
   for (const name of sharedModules)
@@ -79,11 +84,12 @@ export async function generateProject(
   if (isPlugin) return { operations: operations.length, wrote, notes: noticesOf(document), sources }
   await write('generated/handlers.ts', note + emitHandlers(operations, handlers))
   // For `npm run dev`, which generates again.
-  const configured = { handlers, noFormats, operations: options.operations, types: options.types }
+  const configured = { handlers, noFormats, bodyLimit, operations: options.operations, types: options.types }
   await write('generated/options.json', `${JSON.stringify(configured, null, 2)}\n`)
   for (const [name, text] of template('written-for-server')) await write(`generated/${name}`, note + text)
   for (const [name, text] of template('written-once'))
-    if (!existsSync(join(out, name))) await write(name, text)
+    if (!existsSync(join(out, name)))
+      await write(name, name === 'errors.ts' ? emitErrors(document, operations, text) : text)
   if (!existsSync(join(out, 'package.json')))
     await write('package.json', packageFile(resolve(file), out, options))
   const { files: modules, notes: unused } = addStubs(out, operations, handlers)
@@ -120,6 +126,13 @@ function forTypes(document: any): void {
     schema.allOf = [...(schema.allOf ?? []), { $ref }]
   })
   withoutDefinitions(document)
+  visitSchemas(
+    document,
+    () => {},
+    (holder) => {
+      if (holder.itemSchema !== undefined) holder.schema ??= holder.itemSchema
+    },
+  )
   if (document.components?.schemas !== undefined)
     document.components.schemas = asObjects(document.components.schemas)
 }
