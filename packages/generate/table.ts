@@ -11,7 +11,11 @@ type Json = any
 const text = (value: string): string => JSON.stringify(value)
 
 /** The source of operations.ts: the ids by tag, and what the server needs to know of each operation. */
-export function emitTable(document: Json, operations: Operation[], validatesFormats: boolean): string {
+export function emitTable(
+  document: Json,
+  operations: Operation[],
+  { validatesFormats, bodyLimit = 1_048_576 }: { validatesFormats: boolean; bodyLimit?: number },
+): string {
   const byTag = modulesOf(operations).map(
     ({ tag, operations: own }) => `  ${text(tag)}:\n${own.map(({ id }) => `    | ${text(id)}`).join('\n')}`,
   )
@@ -22,6 +26,9 @@ export function emitTable(document: Json, operations: Operation[], validatesForm
     const names = (body?.media ?? []).flatMap((media) => formOf(document, media)?.files ?? [])
     return names.length === 0 ? [] : [`  ${text(id)}: ${names.map(text).join(' | ')}`]
   })
+  const streams = operations.filter(({ responses }) =>
+    [...responses.values()].some(({ media }) => media.some(({ isItem }) => isItem)),
+  )
   return `import type { ParameterStyle } from './openapi/parameters.ts'
 
 /** The operations of each tag; a tag is a module of handlers/. */
@@ -35,6 +42,9 @@ export type OperationId = OperationsByTag[keyof OperationsByTag]
 export interface FormFiles {
 ${files.join('\n')}
 }
+
+/** The operations whose answers are streams of items by \`itemSchema\`. */
+export type ItemStreams = ${streams.map(({ id }) => text(id)).join(' | ') || 'never'}
 
 /** A place for the key in a request. */
 export interface Credential {
@@ -70,6 +80,8 @@ export interface AnswerMedia {
   sent: string
   /** Where openapi.json has the schema; null if there is none. */
   pointer: string | null
+  /** Whether the schema is the one of each item of a stream. */
+  isItem?: true
 }
 
 export interface AnswerInfo {
@@ -105,6 +117,9 @@ export interface OperationInfo {
 
 /** Whether values of schemas with a format must have it. */
 export const validatesFormats = ${validatesFormats}
+
+/** The most bytes of a request's body. */
+export const bodyLimit = ${bodyLimit}
 
 export const operations: Record<OperationId, OperationInfo> = {
 ${rows.join('\n')}
@@ -151,10 +166,11 @@ function row(document: Json, operation: Operation): object {
 
 function answerRow(document: Json, { media, headers }: Response): object {
   return {
-    media: media.map(({ type, schema, pointer }) => ({
+    media: media.map(({ type, schema, pointer, isItem }) => ({
       type,
       sent: concreteType(type, schema),
       pointer: hasSchema(document, pointer) ? pointer : null,
+      isItem: isItem || undefined,
     })),
     headers: headers
       .filter(({ required, name }) => required && !/^content-type$/i.test(name))

@@ -93,21 +93,32 @@ export function answerOf(source: Source, operation: Operation, { code, example }
   )
   const media = declared?.media.find(({ type }) => isJson(type)) ?? declared?.media[0]
   if (media === undefined || isBodiless(status)) return { status, contentType: null, headers, body: null }
-  const node = valueAt(document, keysOfFragment(media.pointer.replace(/\/schema$/, '')))
+  const { node } = media
   if (node?.['x-stream-events'] !== undefined)
     return { status, contentType: media.type, headers, body: streamOf(document, node['x-stream-events']) }
   const contentType = concreteType(media.type, media.schema)
-  if (media.schema.format === 'binary' || !(isJson(contentType) || contentType.startsWith('text/')))
+  const isText = isJson(contentType) || media.isItem || contentType.startsWith('text/')
+  if (media.schema.format === 'binary' || !isText)
     return { status, contentType, headers, body: Buffer.from('bytes\n') }
   const value = bodyOf(source, operation, { media, node, name: example, status })
-  const isStream = essenceOf(contentType) === 'text/event-stream'
-  const body = isJson(contentType) ? value : isStream ? eventOf(value) : textOf(value)
+  const body = isJson(contentType) ? value : textBody(contentType, value, media.isItem)
   return { status, contentType, headers, body }
 }
 
+/** An event, a line of JSON, or a text. */
+function textBody(type: string, value: Json, isItem: boolean): string {
+  if (essenceOf(type) === 'text/event-stream') return eventOf(value, isItem)
+  return isItem ? `${JSON.stringify(value)}\n` : textOf(value)
+}
+
 /** One event with the value; an example may be the text of a stream. */
-function eventOf(value: Json): string {
+function eventOf(value: Json, isItem: boolean): string {
   const isText = typeof value === 'string' && /^(data|event|id|retry|):/m.test(value)
+  if (isItem && typeof value === 'object') {
+    const { data = '', ...fields } = value
+    const head = Object.entries(fields).map(([name, field]) => `${name}: ${String(field)}\n`)
+    return head.join('') + eventOf(data, false)
+  }
   return isText ? value : `data: ${textOf(value).replaceAll('\n', '\ndata: ')}\n\n`
 }
 

@@ -35,6 +35,8 @@ export interface Config {
     types?: Record<string, string>
     /** The server does not validate formats. */
     noFormats?: boolean
+    /** The most bytes of a request's body; default 1,048,576. */
+    bodyLimit?: number
   }
   mock?: { profile?: string }
   contract?: {
@@ -90,11 +92,11 @@ async function contentOf(file: string, name: string): Promise<unknown> {
   }
 }
 
-type Requirement = 'text' | 'texts' | 'flag' | 'levels' | 'list' | 'accepted'
+type Requirement = 'text' | 'texts' | 'flag' | 'size' | 'levels' | 'list' | 'accepted'
 
 const sections: Record<string, Record<string, Requirement>> = {
   lint: { profile: 'text', rules: 'levels' },
-  generate: { handlers: 'text', operations: 'texts', types: 'texts', noFormats: 'flag' },
+  generate: { handlers: 'text', operations: 'texts', types: 'texts', noFormats: 'flag', bodyLimit: 'size' },
   mock: { profile: 'text' },
   contract: { profile: 'text', checks: 'texts', mayFail: 'list' },
   changes: { profile: 'text', accepted: 'accepted' },
@@ -108,6 +110,7 @@ const requirements: Record<Requirement, [describes: string, isMet: (value: unkno
   text: ['a text', isText],
   texts: ['an object of texts', (value) => isMap(value) && Object.values(value).every(isText)],
   flag: ['true or false', (value) => typeof value === 'boolean'],
+  size: ['a positive integer', (value) => Number.isSafeInteger(value) && (value as number) > 0],
   levels: [
     "an object of levels: 'error', 'warning', or [level, reason]; 'off' needs a reason",
     (value) => isMap(value) && Object.values(value).every(isLevel),

@@ -1,7 +1,7 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
 import { separators, styleOf, type Encoding } from './form-fields.ts'
-import { isForm, isJson, isJsonLines, isMediaType, isRange } from './media-types.ts'
+import { hasItems, isForm, isJson, isJsonLines, isMediaType, isRange } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
 import { resolve } from './resolve.ts'
@@ -28,6 +28,8 @@ export interface Media {
   node: Json
   schema: Json
   pointer: string
+  /** Whether the schema is the one of each item (`itemSchema`), in a stream of events or lines of JSON. */
+  isItem: boolean
   /** How the properties of a form are sent, by name. */
   encoding: Record<string, Encoding>
 }
@@ -278,13 +280,19 @@ export function schemaOf(document: Json, schema: Json, hops = 0): Json {
 
 function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {
   const declared = Object.entries<Json>(node.content ?? {}).filter(([type]) => isMediaType(type))
-  return declared.map(([type, media]) => ({
-    type,
-    node: media,
-    schema: isTextual(type) ? schemaOf(document, media.schema) : orBytes(schemaOf(document, media.schema)),
-    pointer: `${pointer}/content/${segment(type)}/schema`,
-    encoding: media.encoding ?? {},
-  }))
+  return declared.map(([type, media]) => {
+    const isItem = hasItems(type) && media.schema === undefined && media.itemSchema !== undefined
+    const keyword = isItem ? 'itemSchema' : 'schema'
+    const schema = schemaOf(document, media[keyword])
+    return {
+      type,
+      node: media,
+      schema: isTextual(type) ? schema : orBytes(schema),
+      pointer: `${pointer}/content/${segment(type)}/${keyword}`,
+      isItem,
+      encoding: media.encoding ?? {},
+    }
+  })
 }
 
 const isTextual = (type: string): boolean =>

@@ -79,7 +79,9 @@ const unreadFields = {
     [unreadReference]: '$recursiveRef is not applied: JSON Schema 2020-12 has $dynamicRef instead.',
   },
   media: {
-    itemSchema: 'itemSchema is not validated: no tool reads the items of a stream.',
+    itemSchema:
+      'itemSchema is not validated by contract: generated servers and the mock apply it to events and ' +
+      'lines of JSON.',
     prefixEncoding: 'prefixEncoding is not applied: parts of a multipart body are read by their names.',
     itemEncoding: 'itemEncoding is not applied: parts of a multipart body are read by their names.',
   },

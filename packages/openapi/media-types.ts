@@ -11,6 +11,11 @@ export function isJsonLines(type: string): boolean {
   return /^application\/(x-)?(ndjson|jsonl|json-lines)$/.test(essenceOf(type))
 }
 
+/** Whether a body of the type is a sequence of items that a server sends one by one. */
+export function hasItems(type: string): boolean {
+  return essenceOf(type) === 'text/event-stream' || isJsonLines(type)
+}
+
 export function isForm(type: string): boolean {
   return ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(essenceOf(type))
 }

@@ -48,7 +48,7 @@ const document = {
 
 const folder = t.testdir({ 'pets.json': JSON.stringify(document) })
 symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-await generateProject(join(folder, 'pets.json'), join(folder, 'server'))
+await generateProject(join(folder, 'pets.json'), join(folder, 'server'), { bodyLimit: 10_000 })
 writeFileSync(
   join(folder, 'server/handlers/pets.ts'),
   `import type { Handlers } from '../generated/handler.ts'
@@ -160,6 +160,11 @@ t.test('the parts are validated', async (t) => {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' }
   const broken = await app.inject({ method: 'POST', url: '/pets', headers, payload: 'no form' })
   t.equal(broken.statusCode, 400)
+})
+
+t.test('a body that is longer than the configured limit is a 413', async (t) => {
+  const long = new File([Buffer.alloc(10_000)], 'long.png')
+  t.match(await send([['photo', long]]), { status: 413, body: { status: 413 } })
 })
 
 t.test('the server compiles', async (t) => {

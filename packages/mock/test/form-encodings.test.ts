@@ -134,7 +134,14 @@ const documentOf = (type: string): Json => ({
 const read = (type: string, { schema, encoding }: Case, contentType: string, bytes: Buffer): Promise<Json> =>
   readForm(
     {},
-    { type, node: {}, schema: bodyOf({ schema } as Case), pointer: '', encoding: { v: encoding ?? {} } },
+    {
+      type,
+      node: {},
+      schema: bodyOf({ schema } as Case),
+      isItem: false,
+      pointer: '',
+      encoding: { v: encoding ?? {} },
+    },
     contentType,
     bytes,
   )

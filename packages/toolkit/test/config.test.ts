@@ -88,7 +88,8 @@ t.test('what no command knows is an error that names what is near', async (t) =>
   const cases: Array<[config: unknown, says: RegExp]> = [
     [{ lints: {} }, /^lints is not the key of toolkit\.config\.json\. Did you mean lint\?$/],
     [{ lint: { rule: {} } }, /^rule is not the key of lint in .*Did you mean rules\?$/],
-    [{ generate: { zzz: 1 } }, /There are handlers, operations, types, noFormats\.$/],
+    [{ generate: { zzz: 1 } }, /There are handlers, operations, types, noFormats, bodyLimit\.$/],
+    [{ generate: { bodyLimit: '1MB' } }, /generate\.bodyLimit must be a positive integer/],
     [{ lint: { rules: { 'operation-summary': 'off' } } }, /'off' needs a reason/],
     [{ contract: { mayFail: 'list' } }, /contract\.mayFail must be a list of texts/],
     [[], /must export the configuration/],
@@ -126,6 +127,7 @@ t.test('handlers, operations and types have the names of the configuration', asy
       handlers: 'src/handlers',
       operations: { list: 'listPets', 'POST /pets': 'addPet' },
       types: { Cat: 'Feline' },
+      bodyLimit: 5000,
     },
   })
   const source = `import { defineConfig } from '@platform-api/toolkit'
@@ -141,6 +143,7 @@ export default defineConfig(${JSON.stringify(config)})
   )
   t.match(read('generated/handlers.ts'), "from '../src/handlers/pets.ts'")
   t.match(read('generated/types.ts'), /Pet: components\["schemas"\]\["Feline"\]/)
+  t.match(read('generated/operations.ts'), 'bodyLimit = 5000')
   t.match(read('generated/types.ts'), /kind: "Cat"/, 'the value of the discriminator stays')
   t.notOk(existsSync(join(folder, 'server/handlers')))
   await t.rejects(generateProject(join(folder, 'pets.json'), folder, { types: { Cats: 'Feline' } }), {

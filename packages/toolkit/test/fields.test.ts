@@ -346,7 +346,7 @@ interface Outcome {
 async function outcomeOf(given: Json): Promise<Outcome> {
   const document = asOpenapi31(given)
   const operations = operationsOf(document)
-  const server = emitTable(document, operations, true) + emitRoutes(operations)
+  const server = emitTable(document, operations, { validatesFormats: true }) + emitRoutes(operations)
   const mock = await createMock({ document })
   const answers: unknown[] = []
   for (const { method, path } of operations) {

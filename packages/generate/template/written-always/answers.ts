@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { createCheck, document, type Check } from './contract.ts'
 import { keysOfFragment, valueAt } from './openapi/json-pointer.ts'
-import { isJson, mediaFor } from './openapi/media-types.ts'
+import { isJson, isJsonLines, mediaFor } from './openapi/media-types.ts'
 import { responseView } from './openapi/views.ts'
 import type { AnswerInfo, AnswerMedia, OperationInfo } from './operations.ts'
 import { createSerializer } from './serialize.ts'
@@ -29,6 +29,12 @@ export class AnswerError extends Error {}
 const serialize = createSerializer(document)
 let check: Check | undefined
 
+export interface AnswerOptions {
+  isChecked: boolean
+  /** The milliseconds without an event after which a stream sends a comment. */
+  keepAlive: number
+}
+
 /**
  * The media type and the body as it is sent.
  * @throws AnswerError if `isChecked`, and the contract does not declare the answer.
@@ -36,7 +42,7 @@ let check: Check | undefined
 export function renderAnswer(
   operation: OperationInfo,
   { status, type: given, headers = {}, body }: AnyAnswer,
-  isChecked: boolean,
+  { isChecked, keepAlive }: AnswerOptions,
 ): { type: string | undefined; payload: string | Buffer | Readable | undefined } {
   const declared = declaredAnswer(operation, status)
   const media = given === undefined ? declared?.media[0] : mediaFor(declared?.media ?? [], given)
@@ -54,46 +60,79 @@ export function renderAnswer(
       (isJsonBody && media !== undefined ? schemaProblem(media, value, 'the body') : undefined)
     if (problem !== undefined) throw new AnswerError(`${operation.id} answered ${status}: ${problem}`)
   }
-  if (events !== null)
-    return { type, payload: Readable.from(eventTexts(operation, media, events, isChecked)) }
+  if (events !== null) {
+    const texts = itemTexts(operation, media, events, isChecked)
+    // A comment would be no line of JSON.
+    return { type, payload: Readable.from(isJsonLines(type ?? '') ? texts : keptAlive(texts, keepAlive)) }
+  }
   return { type, payload: isSentRaw ? body : isJsonBody ? JSON.stringify(value) : undefined }
 }
 
-/** The events that a handler yields; null for another body. */
-function eventsOf(body: unknown): AsyncIterable<ServerSentEvent> | null {
+/** The events or lines that a handler yields; null for another body. */
+function eventsOf(body: unknown): AsyncIterable<unknown> | null {
   const isIterable = typeof body === 'object' && body !== null && Symbol.asyncIterator in body
-  return isIterable && !(body instanceof Readable) ? (body as AsyncIterable<ServerSentEvent>) : null
+  return isIterable && !(body instanceof Readable) ? (body as AsyncIterable<unknown>) : null
 }
 
 /**
  * An error before the first event becomes a status; a later one ends the connection. A client that
  * disconnects ends the handler's iterator.
  */
-async function* eventTexts(
+async function* itemTexts(
   { id: operationId }: OperationInfo,
   media: AnswerMedia | undefined,
-  events: AsyncIterable<ServerSentEvent>,
+  items: AsyncIterable<unknown>,
   isChecked: boolean,
 ): AsyncGenerator<string> {
+  // The schema is that of the whole item, or of the data of an event.
+  const isWhole = media?.isItem === true
+  const isLine = isWhole && isJsonLines(media.type)
   let hasBegun = false
   try {
-    for await (const { data, ...fields } of events) {
-      const value = serialize(schemaOf(media), data)
-      const problem = isChecked && media !== undefined && schemaProblem(media, value, 'the data of an event')
+    for await (const item of items) {
+      const value = serialize(schemaOf(media), isWhole ? item : (item as ServerSentEvent).data)
+      const what = isWhole ? 'an item' : 'the data of an event'
+      const problem = isChecked && media !== undefined && schemaProblem(media, value, what)
       if (problem) throw new AnswerError(`${operationId} answered: ${problem}`)
-      const lines = (typeof value === 'string' ? value : JSON.stringify(value)).split(/\r\n|\r|\n/)
       hasBegun = true
-      const head = Object.entries(fields).filter(([, field]) => field !== undefined)
-      yield [
-        ...head.map(([name, field]) => `${name}: ${String(field).replace(/[\r\n]/g, ' ')}`),
-        ...lines.map((line) => `data: ${line}`),
-        '\n',
-      ].join('\n')
+      if (isLine) yield `${JSON.stringify(value)}\n`
+      else yield eventText(isWhole ? (value as ServerSentEvent) : { ...(item as object), data: value })
     }
   } catch (error) {
     if (hasBegun) console.error(error instanceof AnswerError ? error.message : error)
     throw error
   }
+}
+
+function eventText({ data, ...fields }: Partial<ServerSentEvent>): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data)
+  const head = Object.entries(fields).filter(([, field]) => field !== undefined)
+  return [
+    ...head.map(([name, field]) => `${name}: ${String(field).replace(/[\r\n]/g, ' ')}`),
+    ...(text?.split(/\r\n|\r|\n/) ?? []).map((line) => `data: ${line}`),
+    '\n',
+  ].join('\n')
+}
+
+/** Sends a comment where nothing is sent for a while: proxies close connections that are silent. */
+async function* keptAlive(texts: AsyncGenerator<string>, pause: number): AsyncGenerator<string> {
+  try {
+    for (let next = texts.next(); ; next = texts.next()) {
+      let result = await withinPause(next, pause)
+      for (; result === null; result = await withinPause(next, pause)) yield ': keep-alive\n\n'
+      if (result.done === true) return
+      yield result.value
+    }
+  } finally {
+    void texts.return(undefined)
+  }
+}
+
+/** null if the time is over. */
+async function withinPause<Value>(value: Promise<Value>, pause: number): Promise<Value | null> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<null>((done) => (timer = setTimeout(done, pause, null)))
+  return await Promise.race([value, end]).finally(() => clearTimeout(timer))
 }
 
 /** The declared answer of the status, also by its range (`4XX`) or as the default. */

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { ServerSentEvent } from './answers.ts'
-import type { FormFiles, OperationId, OperationsByTag } from './operations.ts'
+import type { FormFiles, ItemStreams, OperationId, OperationsByTag } from './operations.ts'
 import type { operations as requests } from './request-types.ts'
 import type { operations } from './types.ts'
 
@@ -17,7 +17,10 @@ type Part<P, Where extends string> = P extends { [K in Where]: infer Values }
 
 /** The media types that the server parses and validates, beside forms with files. Other bodies are bytes. */
 type Parsed =
-  `${string}/json${string}` | `${string}+json${string}` | `application/x-www-form-urlencoded${string}`
+  | `${string}/json`
+  | `${string}/json;${string}`
+  | `${string}+json${string}`
+  | `application/x-www-form-urlencoded${string}`
 /** A range that includes JSON: a body is parsed if it is JSON. */
 type JsonRange = '*/*' | 'application/*'
 type FilesOf<Id> = Id extends keyof FormFiles ? FormFiles[Id] : never
@@ -53,31 +56,39 @@ export interface Request<Id extends OperationId> {
   body: BodyOf<Id, Asked<Id>>
 }
 
+type JsonLines = `application/${'' | 'x-'}${'ndjson' | 'jsonl' | 'json-lines'}${string}`
+/** What is sent item by item: events, and lines of JSON by `itemSchema`. */
+type ItemsOf<Id, Type, Schema> = Id extends ItemStreams
+  ? Type extends `text/event-stream${string}` | JsonLines
+    ? AsyncIterable<Schema>
+    : never
+  : Type extends `text/event-stream${string}`
+    ? AsyncIterable<ServerSentEvent<Schema>>
+    : never
+
 type Status<Declared> = Declared extends number ? Declared : number
 /** `type` is needed when the first declared media type is not the one of the body. */
-type ContentOf<Content> = {
+type ContentOf<Id, Content> = {
   [Type in keyof Content]: {
     type?: Type extends `${string}*${string}` ? string : Type
     body: Type extends Parsed
       ? Content[Type]
       : Type extends JsonRange
         ? Content[Type] | string | Buffer | Readable
-        : Type extends `text/event-stream${string}`
-          ? AsyncIterable<ServerSentEvent<Content[Type]>> | string | Buffer | Readable
-          : string | Buffer | Readable
+        : ItemsOf<Id, Type, Content[Type]> | string | Buffer | Readable
   }
 }[keyof Content]
-type AnswerOf<Responses> = {
+type AnswerOf<Id, Responses> = {
   [Declared in keyof Responses]: {
     status: Status<Declared>
     headers?: Record<string, string>
-  } & (Responses[Declared] extends { content: infer Content } ? ContentOf<Content> : { body?: undefined })
+  } & (Responses[Declared] extends { content: infer Content } ? ContentOf<Id, Content> : { body?: undefined })
 }[keyof Responses]
 
 export type Answer<Id extends OperationId> = operations[Id] extends { responses: infer Responses }
   ? [keyof Responses] extends [never]
     ? { status: number; headers?: Record<string, string>; type?: string; body?: unknown }
-    : AnswerOf<Responses>
+    : AnswerOf<Id, Responses>
   : never
 
 export type Handler<Id extends OperationId> = (request: Request<Id>) => Promise<Answer<Id>>

@@ -2,13 +2,13 @@
 // the answer.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import glue from 'fastify-openapi-glue'
-import { AnswerError, renderAnswer, type AnyAnswer } from './answers.ts'
+import { AnswerError, renderAnswer, type AnswerOptions, type AnyAnswer } from './answers.ts'
 import { readForm } from './form.ts'
 import { HttpError, type AllHandlers } from './handler.ts'
 import { essenceOf, isJson, mediaFor } from './openapi/media-types.ts'
 import type { RawParameters } from './openapi/parameters.ts'
 import { patternOf } from './openapi/path-template.ts'
-import { operations, type OperationId, type OperationInfo } from './operations.ts'
+import { bodyLimit, operations, type OperationId, type OperationInfo } from './operations.ts'
 import { skeleton } from './routes.ts'
 import { requireValid } from './validation.ts'
 
@@ -28,6 +28,8 @@ export interface ApiOptions {
    * is true, unless NODE_ENV is `production`.
    */
   validateAnswers?: boolean
+  /** The seconds without an event after which a stream of events sends a comment; default 15. */
+  keepAliveSeconds?: number
 }
 
 /**
@@ -36,14 +38,15 @@ export interface ApiOptions {
  */
 export async function api(app: FastifyInstance, options: ApiOptions): Promise<void> {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const known = error instanceof HttpError ? error : new HttpError(error.statusCode ?? 500, error.message)
     if (known.status === 500) console.error(error instanceof AnswerError ? error.message : error)
     return sendError(options.errorBody(known, request), known.status, reply)
   })
   const { prefix } = app
-  const { validateAnswers = process.env.NODE_ENV !== 'production' } = options
+  const { validateAnswers = process.env.NODE_ENV !== 'production', keepAliveSeconds = 15 } = options
+  const rules = { isChecked: validateAnswers, keepAlive: keepAliveSeconds * 1000 }
   await app.register(glue, {
     specification: skeleton,
     operationResolver: (id) => {
@@ -58,7 +61,7 @@ export async function api(app: FastifyInstance, options: ApiOptions): Promise<vo
           await options.authenticate(request, operation)
           const given = await validRequest(operation, request, prefix)
           const handler = options.handlers[operation.id] as unknown as (request: object) => Promise<AnyAnswer>
-          return send(operation, await handler(given), validateAnswers, reply)
+          return send(operation, await handler(given), rules, reply)
         },
       }
     },
@@ -133,10 +136,10 @@ function formOf(fields: URLSearchParams): Record<string, string | string[]> {
 function send(
   operation: OperationInfo,
   answer: AnyAnswer,
-  isChecked: boolean,
+  rules: AnswerOptions,
   reply: FastifyReply,
 ): FastifyReply {
-  const { type, payload } = renderAnswer(operation, answer, isChecked)
+  const { type, payload } = renderAnswer(operation, answer, rules)
   void reply.code(answer.status).headers(answer.headers ?? {})
   if (payload === undefined) return reply.send()
   if (type !== undefined && !reply.hasHeader('content-type')) void reply.header('content-type', type)
