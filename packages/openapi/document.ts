@@ -1,7 +1,7 @@
 // The operations of the OpenAPI document with references resolved. A run knows nothing else of the server.
 import { escaped, keysOfFragment, valueAt } from './json-pointer.ts'
 import { separators, styleOf, type Encoding } from './form-fields.ts'
-import { hasItems, isForm, isJson, isJsonLines, isMediaType, isRange } from './media-types.ts'
+import { hasItems, isForm, isJson, isJsonLines, isRange } from './media-types.ts'
 import { methods } from './methods.ts'
 import type { ParameterStyle } from './parameters.ts'
 import { resolve } from './resolve.ts'
@@ -279,8 +279,7 @@ export function schemaOf(document: Json, schema: Json, hops = 0): Json {
 }
 
 function mediaOf(document: Json, { node, pointer }: { node: Json; pointer: string }): Media[] {
-  const declared = Object.entries<Json>(node.content ?? {}).filter(([type]) => isMediaType(type))
-  return declared.map(([type, media]) => {
+  return Object.entries<Json>(node.content ?? {}).map(([type, media]) => {
     const isItem = hasItems(type) && media.schema === undefined && media.itemSchema !== undefined
     const keyword = isItem ? 'itemSchema' : 'schema'
     const schema = schemaOf(document, media[keyword])

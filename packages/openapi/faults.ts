@@ -3,8 +3,10 @@
 import { isHidden, isQuerystring } from './document.ts'
 import { contradictionIn } from './intersections.ts'
 import { keysOfFragment, valueAt } from './json-pointer.ts'
+import { isMediaType } from './media-types.ts'
 import { methods } from './methods.ts'
 import { visitSchemas } from './schema-places.ts'
+import { unreadPart, withoutSelfParts } from './self-parts.ts'
 
 type Json = any
 
@@ -18,7 +20,7 @@ export const unreadPattern = 'x-unread-pattern'
  * @param isStrict whether the document has version 3.1 or later.
  */
 export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean }): Json {
-  visitSchemas(document, (schema) => {
+  const readSchema = (schema: Json): void => {
     // Only since version 3.1 does an empty enum allow nothing; before, it is a fault.
     if (Array.isArray(schema.enum) && schema.enum.length === 0) {
       delete schema.enum
@@ -63,10 +65,20 @@ export function withoutFaults(document: Json, { isStrict }: { isStrict: boolean 
           delete schema[limit]
         } else delete schema[exclusive]
       }
-  })
-  return document
+  }
+  visitSchemas(document, readSchema, readContent)
+  return withoutSelfParts(document)
 }
 
+/** A key in the wrong place, such as `examples`, moves to `x-unread-content`. */
+function readContent(holder: Json): void {
+  for (const type of Object.keys(holder.content ?? {}).filter((key) => !isMediaType(key))) {
+    delete holder.content[type]
+    ;(holder[unreadContent] ??= []).push(type)
+  }
+}
+
+const unreadContent = 'x-unread-content'
 const unreadReference = 'x-unread-reference'
 
 /** By place: the fields that no tool carries out. */
@@ -117,6 +129,8 @@ export function noticesOf(document: Json): string[] {
       notices.add(
         `The pattern ${JSON.stringify(schema[unreadPattern])} is no regular expression of ECMA-262.`,
       )
+    if (typeof schema[unreadPart] === 'string')
+      notices.add(`${schema[unreadPart]}, for the same value: at most its own keywords apply there.`)
     const contradiction = schema.allOf === undefined ? null : contradictionIn(document, schema)
     if (contradiction !== null)
       notices.add(`An allOf has no value: ${contradiction}. It can be neither sent nor answered.`)
@@ -125,6 +139,8 @@ export function noticesOf(document: Json): string[] {
   }
   visitSchemas(document, schemaNotices, (holder) => {
     fieldsOf(holder, unreadFields.media)
+    for (const key of holder[unreadContent] ?? [])
+      notices.add(`${key} in content is left out: it is no media type.`)
     if (isQuerystring(holder))
       notices.add(
         `The parameter ${holder.name} in querystring is left out: no tool reads the query as one value.`,

@@ -99,6 +99,15 @@ const document = {
         responses: { '200': { $ref: '#/x-parts/Done' } },
       }),
     },
+    // Its children have it as a part, and it has them as alternatives. `examples` is in the wrong place.
+    '/animals': {
+      post: operation('addAnimal', 'Route', {
+        requestBody: {
+          required: true,
+          content: { ...json({ type: 'array', items: { anyOf: [ref('Animal'), ref('Word')] } }), examples: {} },
+        },
+      }),
+    },
     '/only-head': { head: { operationId: 'headOnly', responses: { '204': { description: 'Yes.' } } } },
   },
   'x-parts': {
@@ -136,6 +145,16 @@ const document = {
       },
       Base: { type: 'object', nullable: true, properties: { x: { type: 'string' } } },
       Derived: { allOf: [ref('Base')], type: 'object', required: ['x', 'missing'], properties: {} },
+      Cat: { allOf: [ref('Animal'), { required: ['claws'], properties: { claws: { type: 'integer' } } }] },
+      Dog: { allOf: [ref('Animal'), { required: ['bark'], properties: { bark: { type: 'integer' } } }] },
+      Animal: {
+        type: 'object',
+        required: ['kind'],
+        properties: { kind: { type: 'string' } },
+        oneOf: [ref('Cat'), ref('Dog')],
+        discriminator: { propertyName: 'kind' },
+      },
+      Word: { anyOf: [ref('Word'), { allOf: [ref('Word'), { type: 'string' }] }, { type: 'boolean' }] },
       Note: { oneOf: [ref('Plain'), ref('Quote')], discriminator: { propertyName: 'sort' } },
       Plain: {
         type: 'object',
@@ -188,6 +207,9 @@ export const route2 = {
   },
   async getParts() {
     return { status: 200, body: {} }
+  },
+  async addAnimal({ body }) {
+    return { status: 200, body: { kinds: body.map((each) => (typeof each === 'object' ? each.kind : each)) } }
   },
   async getExtended({ query: { limit = 1, page = 1 } }) {
     return { status: 200, body: [limit, page] }
@@ -243,6 +265,10 @@ t.test('the server compiles', async (t) => {
 t.test('what no tool carries out is named', async (t) => {
   t.same(notes, [
     'The pattern "(?i)abc" is no regular expression of ECMA-262.',
+    'examples in content is left out: it is no media type.',
+    'Animal refers to itself in allOf, for the same value: at most its own keywords apply there.',
+    'Word refers to itself in anyOf, for the same value: at most its own keywords apply there.',
+    'Word refers to itself in allOf, for the same value: at most its own keywords apply there.',
     'GET /parts#1 is left out: no request has what follows the #.',
     'GET /halves#2 is left out: no request has what follows the #.',
     'HEAD /only-head is left out: no tool has the method.',
@@ -264,6 +290,17 @@ t.test('requests need no readOnly property, answers no writeOnly one', async (t)
   t.equal((await both(t, gadget, { type, payload: '{"label":"2026-01"}' }))[0][0], 400)
   const [counted] = await both(t, ['POST', '/posts'], { type, payload: '{"title":"t"}' })
   t.same(counted, [200, { count: 0 }], 'a default is optional in the type')
+})
+
+t.test('a schema that is a part or an alternative of itself', async (t) => {
+  const send = async (...animals: unknown[]): Promise<number> => {
+    const payload = JSON.stringify(animals)
+    return (await both(t, ['POST', '/animals'], { type: 'application/json', payload }))[0][0]
+  }
+  t.equal(await send({ kind: 'Cat', claws: 1 }, { kind: 'Dog', bark: 1 }, 'word', true), 200)
+  t.equal(await send({ kind: 'Cat' }), 400, 'a child has its own properties')
+  t.equal(await send({ claws: 1 }), 400, 'and those of its parent')
+  t.equal(await send(1), 400)
 })
 
 t.test('ranges of media types', async (t) => {
