@@ -42,12 +42,14 @@ export function requestParts(
     )
     const taken = own
       .filter(({ required }) => required || !minimal)
-      .map(({ name, schema, required }): [string, fc.Arbitrary<Json> | null] => [
+      .map(({ name, schema, required, kind }): [string, fc.Arbitrary<Json> | null] => [
         name,
         headerValues[name.toLowerCase()] ??
           (where === 'header' && isFreeText(schema)
             ? matchingPattern('^[a-z0-9]{1,20}$')
-            : (required ? requiredValuesOf : valuesOf)(document, schema, pool)),
+            : required
+              ? requiredValuesOf(document, kind === 'array' ? withItem(schema) : schema, pool)
+              : valuesOf(document, schema, pool)),
       ])
       .filter((each): each is [string, fc.Arbitrary<Json>] => each[1] !== null)
     // The protocol version is always sent.
@@ -148,6 +150,9 @@ function shortened(
   }
   return sent
 }
+
+/** An empty list is not sent, unless it is JSON. */
+const withItem = (schema: Json): Json => ({ ...schema, minItems: Math.max(1, schema.minItems ?? 0) })
 
 /** Free text in a header field is limited to ASCII. */
 function isFreeText({ type, pattern, enum: values, format }: Json): boolean {

@@ -330,15 +330,19 @@ const attachments: fc.Arbitrary<Attachment> = fc.constantFrom(
   { filename: 'empty.txt', type: 'text/plain', bytes: Buffer.alloc(0) },
 )
 
+/** Midnight in UTC. */
+const today = (): number => Math.floor(Date.now() / 86_400_000) * 86_400_000
+
 const formats: Record<string, fc.Arbitrary<Json>> = {
   email: fc.stringMatching(/^[a-z0-9]{16}$/).map((name) => `${name}@contract-tests.invalid`),
   uri: fc.stringMatching(/^[a-z0-9]{8}$/).map((name) => `https://contract-tests.invalid/${name}`),
+  // From tomorrow on, so that the values of a seed are the same all day.
   'date-time': fc
-    .integer({ min: 1, max: 300 })
-    .map((days) => new Date(Math.floor(Date.now() / 1000) * 1000 + days * 86_400_000).toISOString()),
+    .integer({ min: 1440, max: 300 * 1440 })
+    .map((minutes) => new Date(today() + minutes * 60_000).toISOString()),
   date: fc
     .integer({ min: 1, max: 300 })
-    .map((days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)),
+    .map((days) => new Date(today() + days * 86_400_000).toISOString().slice(0, 10)),
   url: fc.stringMatching(/^[a-z0-9]{8}$/).map((name) => `https://contract-tests.invalid/${name}`),
   'uri-reference': fc.constant('/page'),
   'uri-template': fc.constant('/pages/{page}'),

@@ -97,7 +97,11 @@ export async function createMock({
       'cache-control': 'no-store',
     })
   })
-  app.setErrorHandler((error, request, reply) => answerError(error as MockError, null, request, reply))
+  app.setErrorHandler((error: MockError & { statusCode?: number }, request, reply) => {
+    // Fastify refuses a Content-Type that is no media type.
+    const known = error.statusCode === 415 ? unsupportedMediaType(['of a media type']) : error
+    return answerError(known, null, request, reply)
+  })
   app.all('*', async (request, reply) => {
     const path = request.url.split('?')[0]
     const sent = request.query as Record<string, unknown>

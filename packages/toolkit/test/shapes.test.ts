@@ -305,6 +305,7 @@ t.test('a schema that is a part or an alternative of itself', async (t) => {
 
 t.test('ranges of media types', async (t) => {
   t.equal((await both(t, ['PUT', '/photos/a'], { type: 'image/png', payload: 'bytes' }))[0][0], 200)
+  t.equal((await both(t, ['PUT', '/photos/a'], { type: 'image/png', payload: '' }))[0][0], 200, 'empty')
   t.equal((await both(t, ['PUT', '/photos/a'], { type: 'text/plain', payload: 'bytes' }))[0][0], 415)
   const type = 'application/vnd.note+json'
   t.same((await both(t, ['POST', '/notes'], { type, payload: '{"a":1}' }))[0], [200, { note: { a: 1 } }])

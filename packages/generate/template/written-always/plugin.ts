@@ -111,7 +111,8 @@ async function parsedBody(
   type: string,
   { headers, body }: FastifyRequest,
 ): Promise<unknown> {
-  if (!Buffer.isBuffer(body) || body.length === 0) return undefined
+  // A file, a form or lines of JSON may be empty.
+  if (!Buffer.isBuffer(body) || (body.length === 0 && (type === '' || isJson(type)))) return undefined
   const form = mediaFor(operation.body?.media ?? [], type)?.form
   if (form !== undefined) return await readForm(headers['content-type']!, body, form)
   if (type === 'application/x-www-form-urlencoded') return formOf(new URLSearchParams(body.toString()))
