@@ -1,4 +1,4 @@
-// The runtime of the client (8b4ae1b13c85562c), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (d64b04d3affe1f7b), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 import type { UploadBody } from './progress.js';
 export interface EncodedBody {

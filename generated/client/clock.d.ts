@@ -1,4 +1,4 @@
-// The runtime of the client (e9b3cd87e3e3a1e8), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (fdd13da93ccfe09d), compiled from packages/client/ of the toolkit. Do not edit.
 export interface Clock {
     /** Milliseconds since 1970. */
     now(): number;

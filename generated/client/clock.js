@@ -1,4 +1,4 @@
-// The runtime of the client (6b2bcf7983362145), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7da88f3bd4249931), compiled from packages/client/ of the toolkit. Do not edit.
 // Time and randomness, replaceable in tests.
 export const systemClock = {
     now: () => Date.now(),

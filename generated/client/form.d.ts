@@ -1,4 +1,4 @@
-// The runtime of the client (3e06c95569f6466e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (490eda3b9c11222b), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Encoding } from './form-fields.js';
 export interface EncodedForm {
     content: Blob | ReadableStream<Uint8Array>;

@@ -1,8 +1,10 @@
-// The runtime of the client (c1e1f5fae439fe29), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (db32c734a74cbd5a), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
 /** Whether the media type is JSON values, one in each line. */
 export declare function isJsonLines(type: string): boolean;
+/** Whether a body of the type is a sequence of items that a server sends one by one. */
+export declare function hasItems(type: string): boolean;
 export declare function isForm(type: string): boolean;
 /** The media type without its parameters, in lower case. */
 export declare function essenceOf(type: string): string;

@@ -1,4 +1,4 @@
-// The runtime of the client (1afff8551830da2d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (1c082a47f9007738), compiled from packages/client/ of the toolkit. Do not edit.
 // Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
 // have a copy.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
@@ -8,6 +8,10 @@ export function isJson(type) {
 /** Whether the media type is JSON values, one in each line. */
 export function isJsonLines(type) {
     return /^application\/(x-)?(ndjson|jsonl|json-lines)$/.test(essenceOf(type));
+}
+/** Whether a body of the type is a sequence of items that a server sends one by one. */
+export function hasItems(type) {
+    return essenceOf(type) === 'text/event-stream' || isJsonLines(type);
 }
 export function isForm(type) {
     return ['multipart/form-data', 'application/x-www-form-urlencoded'].includes(essenceOf(type));

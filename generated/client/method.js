@@ -1,2 +1,2 @@
-// The runtime of the client (a2449e85fe99560a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (69f1bee6072d1451), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

@@ -1,4 +1,4 @@
-// The runtime of the client (40db2d2ac4a99567), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bacfb614a0e1b48a), compiled from packages/client/ of the toolkit. Do not edit.
 import { systemClock } from './clock.js';
 import { ConfigurationError } from './error.js';
 /** @throws ConfigurationError */

@@ -1,4 +1,4 @@
-// The runtime of the client (93fe84d34259fb10), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (46c9fab971391e88), compiled from packages/client/ of the toolkit. Do not edit.
 /** How a parameter is written. */
 export interface ParameterStyle {
     in: 'path' | 'query' | 'header' | 'cookie';

@@ -1,4 +1,4 @@
-// The runtime of the client (0055193ef84ee4d7), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (43ad42bf79a54c6d), compiled from packages/client/ of the toolkit. Do not edit.
 import { groupBy } from './group-by.js';
 /**
  * The values are texts, lists of texts and objects of texts. A missing or malformed parameter has no value.

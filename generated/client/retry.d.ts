@@ -1,4 +1,4 @@
-// The runtime of the client (56892b55d3e7786e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (a6d1230f8f7de63a), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 import { ConnectionError } from './error.js';
 export type Transport = (request: Request) => Promise<Response>;

@@ -23,9 +23,13 @@ export function emitErrors(document: Json, operations: Operation[], standard: st
   if (found === null) return standard
   const source = sourceOf(found.shape, '    ')
   return `// The body of every error, in the shape that most operations declare. Others are yours to add.
+import type { FastifyRequest } from 'fastify'
 import type { HttpError } from './generated/handler.ts'
 
-export function errorBody({ status, message, problems }: HttpError): { type: string; body: unknown } {
+export function errorBody(
+  { status, message, problems }: HttpError,
+  _request: FastifyRequest,
+): { type: string; body: unknown } {
   const reasons = problems.map((each) => \`\${each.in} \${each.at} \${each.message}\`)
   const title = status === 500 ? 'The server failed' : [message, ...reasons].join('; ')
   return {
@@ -80,7 +84,7 @@ function shapeOf(document: Json, node: Json, name: string, depth = 0): Shape | n
     return /status|code/i.test(name) ? new Variable('status') : null
   if (types.includes('boolean')) return /^(success|ok)$/i.test(name) ? false : /^error$/i.test(name) || null
   if (!types.includes('string') || listed.length > 0) return null
-  if (/^uri/.test(format) && /^type$/i.test(name)) return 'about:blank'
+  if (format?.startsWith('uri') && /^type$/i.test(name)) return 'about:blank'
   if (format !== undefined) return null
   if (/message|detail|title|description|reason|^(error|errors|msg)$/i.test(name)) return new Variable('title')
   return /status|code|type|^(name|kind)$/i.test(name) ? new Variable('code') : null

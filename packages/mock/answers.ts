@@ -7,7 +7,7 @@ import type { Validation } from '@platform-api/contract/validation.ts'
 import { isBodiless } from '@platform-api/contract/checks.ts'
 import { valuesOf } from '@platform-api/contract/values.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
-import { keysOf, keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
+import { keysOf } from '@platform-api/openapi/json-pointer.ts'
 
 type Json = any
 

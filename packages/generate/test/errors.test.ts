@@ -2,8 +2,10 @@
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import t from 'tap'
+import ts from 'typescript'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
+import { compilerHost } from '../../../test/support/generator/compiler-host.ts'
 import { emitErrors } from '../errors.ts'
 import { generateProject } from '../project.ts'
 
@@ -105,4 +107,13 @@ t.test('most errors decide, and the server says which parameter is invalid', asy
   t.match(invalid.headers['content-type'], /^application\/json/)
   t.strictSame(invalid.json(), { message: 'The request is invalid; query /limit must be integer' })
   t.strictSame((await app.inject('/nothing')).json(), { message: 'Not found' })
+
+  const { config } = ts.readConfigFile(join(out, 'tsconfig.json'), ts.sys.readFile)
+  const { options, fileNames } = ts.parseJsonConfigFileContent(config, ts.sys, out)
+  const problems = ts.getPreEmitDiagnostics(ts.createProgram(fileNames, options, compilerHost(options)))
+  t.same(
+    problems.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+    [],
+    'the server compiles',
+  )
 })
