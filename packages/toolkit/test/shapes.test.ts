@@ -104,7 +104,10 @@ const document = {
       post: operation('addAnimal', 'Route', {
         requestBody: {
           required: true,
-          content: { ...json({ type: 'array', items: { anyOf: [ref('Animal'), ref('Word')] } }), examples: {} },
+          content: {
+            ...json({ type: 'array', items: { anyOf: [ref('Animal'), ref('Word')] } }),
+            examples: {},
+          },
         },
       }),
     },
