@@ -191,7 +191,7 @@ function itemOf(
   const schema = returnedMedia(operation).find(({ media }) => media !== null)!.media!.schema
   const list = shape.items === null ? schema : schemaOf(document, propertiesOf(document, schema)[shape.items])
   const way = shape.items === null ? '' : `[${quoted(shape.items)}]`
-  return names.schema(list.items) ?? `NonNullable<(${page})${way}>[number]`
+  return names.schema(list.items) ?? `NonNullable<NonNullable<${page}>${way}>[number]`
 }
 
 /** The type of the stream of events that the operation can answer with. */

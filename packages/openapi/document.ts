@@ -236,11 +236,17 @@ function styleOfParameter(
       (each) => each.enum === undefined && each.const === undefined && mayBeText(each.type),
     ),
   )
+  const hasObjects = values.some((value) =>
+    alternativesIn(document, value).some(
+      ({ type, properties }) => properties !== undefined || [type].flat().includes('object'),
+    ),
+  )
   return {
     style: own,
     explode: explode ?? (own === 'form' || own === 'cookie' || own === 'deepObject'),
     kind,
     ...(kind !== 'primitive' && isText && { isText }),
+    ...(hasObjects && { hasObjects }),
     ...(kind === 'array' &&
       [...types].some((type) => !['array', 'object', 'null'].includes(type)) && { orPrimitive: true }),
     ...(kind === 'object' && {

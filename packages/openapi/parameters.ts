@@ -13,6 +13,8 @@ export interface ParameterStyle {
   orPrimitive?: boolean
   /** Whether the values of an array or an object may be any text, which may have delimiters. */
   isText?: boolean
+  /** Whether values of an array or an object may be objects, which are written as JSON. */
+  hasObjects?: boolean
   /** The properties of an object, and whether it may have others. */
   names?: string[]
   isOpen?: boolean
@@ -65,7 +67,8 @@ export function readParameters(declared: ParameterStyle[], raw: RawParameters): 
             ? fromList(parameter, headerText(raw.headers[name]), (text) => text.trim())
             : fromPath(parameter, raw.path[name])
     if (value === undefined) continue
-    if (!parameter.isJson) setOwn(read[parameter.in], name, value)
+    if (!parameter.isJson)
+      setOwn(read[parameter.in], name, parameter.hasObjects === true ? withObjects(value) : value)
     else
       try {
         setOwn(read[parameter.in], name, JSON.parse(String(value)))
@@ -81,6 +84,19 @@ export function readParameters(declared: ParameterStyle[], raw: RawParameters): 
     if (!Object.hasOwn(read.query, name)) setOwn(read.query, name, texts.length === 1 ? texts[0] : texts)
   }
   return read
+}
+
+/** OpenAPI leaves open how an object inside of a value is written. Here it is JSON. */
+function withObjects(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withObjects)
+  if (typeof value === 'object' && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withObjects(each)]))
+  if (typeof value !== 'string' || !value.startsWith('{')) return value
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
 }
 
 /**

@@ -163,6 +163,25 @@ t.test('any text is read as it was written', async (t) => {
   }
 })
 
+t.test('objects inside of lists and objects are JSON', async (t) => {
+  const point = { type: 'object', properties: { x: { type: 'integer' } } }
+  const list = { type: 'array', items: point }
+  for (const [style, explode, schema, value] of [
+    ['form', true, list, [{ x: 1, y: 'a,b' }]],
+    ['form', false, list, [{ x: 1, y: 'a,b' }, { x: 2 }]],
+    ['deepObject', true, { type: 'object', properties: { at: point } }, { at: { x: 1 } }],
+  ] as const) {
+    const parameters = [{ name: 'points', in: 'query', style, explode, schema }]
+    const [operation] = operationsOf({ paths: { '/points': { get: { parameters } } } })
+    const query = writeParameter(operation.parameters[0], value)
+    t.same(readParameters(operation.parameters, { path: {}, query, headers: {} }).query, { points: value })
+  }
+  const [{ parameters }] = operationsOf({
+    paths: { '/points': { get: { parameters: [{ name: 'points', in: 'query', schema: list }] } } },
+  })
+  t.same(readParameters(parameters, { path: {}, query: 'points={x', headers: {} }).query, { points: ['{x'] })
+})
+
 t.test('content is JSON; an empty value; undeclared parameters; ignored header fields', async (t) => {
   const [operation] = operationsOf({
     paths: {
