@@ -12,7 +12,8 @@ import { tmpdir } from 'node:os'
 import t, { type Test } from 'tap'
 import ts from 'typescript'
 import { generateClient } from '../../packages/generate/client.ts'
-import { operationsOf, type Operation } from '../../packages/openapi/document.ts'
+import { operationsOf, type Media, type Operation, type Response } from '../../packages/openapi/document.ts'
+import { essenceOf, isJsonLines } from '../../packages/openapi/media-types.ts'
 import { readOpenapi } from '../../packages/openapi/read.ts'
 import { serverPath } from '../../packages/openapi/servers.ts'
 import { contractRunOf, type ContractRun } from '../support/contract/contract-run.ts'
@@ -38,10 +39,10 @@ interface Stranger {
   errors?: number
   /** Why every command refuses the document. */
   refused?: string
-  /** Whether only the generated server is tested, not the mock. */
-  isServerOnly?: boolean
   /** The findings on the mock that the document causes, or that remain, as `operation check`. */
   known?: string[]
+  /** The operations with a body that no value meets, although only a run shows it. */
+  unmet?: string[]
   /** The operations that Prism cannot call. */
   unproxied?: string[]
   /** Why Prism is not asked. */
@@ -63,20 +64,13 @@ const large = (name: string, url: string, more: Partial<Stranger> = {}): Strange
   urls: [url],
   ...more,
 })
-/** A document whose generated server is tested. */
-const server = (name: string, more: Partial<Stranger> = {}): Stranger => ({
-  name,
-  file: join(downloads, name),
-  isServerOnly: true,
-  ...more,
-})
 const github = (
   name: string,
   repository: string,
   commit: string,
   path: string,
   more: Partial<Stranger> = {},
-): Stranger => server(name, { urls: [`${raw}/${repository}/${commit}/${path}`], ...more })
+): Stranger => large(name, `${raw}/${repository}/${commit}/${path}`, more)
 /** A document in several files. */
 const archive = (
   name: string,
@@ -84,15 +78,15 @@ const archive = (
   commit: string,
   path: string,
   more: Partial<Stranger> = {},
-): Stranger =>
-  server(name, {
-    file: join(downloads, name, path),
-    archive: {
-      url: `https://codeload.github.com/${repository}/tar.gz/${commit}`,
-      folder: join(downloads, name),
-    },
-    ...more,
-  })
+): Stranger => ({
+  name,
+  file: join(downloads, name, path),
+  archive: {
+    url: `https://codeload.github.com/${repository}/tar.gz/${commit}`,
+    folder: join(downloads, name),
+  },
+  ...more,
+})
 /** The order in which the build of Mattermost joins its files. */
 const mattermost = (
   'introduction insights users status teams channels posts preferences files uploads jobs system ' +
@@ -111,8 +105,7 @@ const strangers: Stranger[] = [
   kept('petstore-3.0.yaml'),
   kept('petstore-3.1.yaml'),
   kept('museum.yaml'),
-  // Prism sends a JSON body that is a string without its quotes.
-  kept('tictactoe.yaml', { unproxied: ['put-square'] }),
+  kept('tictactoe.yaml'),
   large(
     'discord.json',
     `${raw}/discord/discord-api-spec/74fda0fad044407ea280043a03ffc9bc64c4e49e/specs/openapi.json`,
@@ -140,7 +133,10 @@ const strangers: Stranger[] = [
   }),
   github('resend.yaml', 'resend/resend-openapi', 'fd6f395f2114e13806025f0c330921c901d62bb1', 'resend.yaml'),
   github('box.json', 'box/box-openapi', 'c9a878a9824344129881392e2b08f7117201e82e', 'openapi.json'),
-  github('lago.yaml', 'getlago/lago-openapi', '120da1213306145141d3dd34022dd47a3216c911', 'openapi.yaml'),
+  github('lago.yaml', 'getlago/lago-openapi', '120da1213306145141d3dd34022dd47a3216c911', 'openapi.yaml', {
+    // Its enum lacks the null that its type has.
+    unproxied: ['createEvent'],
+  }),
   github(
     'paypal-orders.json',
     'paypal/paypal-rest-api-specifications',
@@ -184,12 +180,15 @@ const strangers: Stranger[] = [
     'mailchimp/mailchimp-client-lib-codegen',
     '69fce6060d3810146d064b9adc83fe9435bbcb01',
     'spec/transactional.openapi.json',
+    { withoutPrism: 'no value meets most bodies' },
   ),
   github(
     'kratos.yaml',
     'ory/kratos-client-go',
     'e90adcd11fdf3d5fc4ef5ad5ed87edf0a08d5d81',
     'api/openapi.yaml',
+    // Forms with alternatives, and a security scheme that is not declared.
+    { unproxied: ['updateRegistrationFlow', 'updateSettingsFlow', 'updateVerificationFlow'] },
   ),
   github('hydra.yaml', 'ory/hydra-client-go', '4b37fd4ebf1bd36028ae0550f03658f8d148e6ad', 'api/openapi.yaml'),
   github(
@@ -197,6 +196,7 @@ const strangers: Stranger[] = [
     'figma/rest-api-spec',
     'af94bebd8a00bdf5cd24a4a4dc65d9e7ee95e6ec',
     'openapi/openapi.yaml',
+    { withoutPrism: 'Prism takes minutes and 1.7 GB' },
   ),
   github(
     'adyen-checkout.json',
@@ -230,14 +230,25 @@ const strangers: Stranger[] = [
     'intercom/Intercom-OpenAPI',
     '8889625a7b931d8649e18726e7f872ff073520fc',
     'descriptions/2.15/api.intercom.io.yaml',
-    { errors: 2 },
+    {
+      errors: 2,
+      // A uuid of 24 characters.
+      unmet: ['createConversation'],
+      // An Accept that is declared as a parameter, an object with alternatives in the query, and a redirect.
+      unproxied: [
+        'createConversation',
+        'GET /download/reporting_data/{job_identifier}',
+        'lisDataEvents',
+        'showCallRecording',
+      ],
+    },
   ),
   github(
     'spotify-official.yaml',
     'sonallux/spotify-web-api',
     'a3369587d22fb1b3fe4aeb4022d67469365695b8',
     'official-spotify-open-api.yml',
-    { errors: 1 },
+    { errors: 1, withoutPrism: 'Prism opens what an extension names, and ends' },
   ),
   github(
     'spotify-fixed.yaml',
@@ -324,7 +335,9 @@ const strangers: Stranger[] = [
     { errors: 2 },
   ),
   {
-    ...server('mattermost.yaml', { errors: 1 }),
+    name: 'mattermost.yaml',
+    file: join(downloads, 'mattermost.yaml'),
+    errors: 1,
     urls: mattermost.map((name) => `${mattermostSource}/${name}.yaml`),
   },
 ]
@@ -338,7 +351,7 @@ for (const stranger of strangers) {
   if (!isLongForm && !representative.includes(stranger.name)) continue
   const skip = !(await isHere(stranger)) && `${stranger.name} cannot be downloaded`
   t.test(stranger.name, { skip, timeout: 1_500_000 }, async (t) => {
-    const { file, errors = 0, known = [], refused, isServerOnly } = stranger
+    const { file, errors = 0, refused } = stranger
     if (refused !== undefined) return await checkRefused(t, file, refused)
     const row: string[] = []
     const add = (cell: string): void => {
@@ -358,9 +371,8 @@ for (const stranger of strangers) {
     add(await checkTypes(t, folder))
     add(await checkStubs(t, folder, stranger))
     rows.push(row)
-    if (isServerOnly) return
     await checkClient(t, join(folder, 'client'), file)
-    add(await checkMock(t, file, known))
+    add(await checkMock(t, stranger))
     if (isLongForm || stranger.name === representative[0]) await checkSeed(t, file)
     add(await checkPrism(t, stranger))
   })
@@ -497,23 +509,21 @@ function authOf({ components }: any): Record<string, unknown> {
 }
 
 /** Starts the generated server, calls its stubs, and stops it. */
-async function checkStubs(
-  t: Test,
-  folder: string,
-  { file, isServerOnly = false }: Stranger,
-): Promise<string> {
+async function checkStubs(t: Test, folder: string, { file, unmet = [] }: Stranger): Promise<string> {
   const server = await startMeasured(['main.ts'], folder)
   try {
     t.equal((await fetch(`${server.base}/openapi.json`)).status, 200)
     const { operations, requests, findings, unfinished, cell } = await contractOf(file, server)
     t.same(
       unfinished.filter(
-        ({ reason }) => !(isServerOnly ? /^it never/ : /never succeeded: 501|knows no resource/).test(reason),
+        ({ operation, reason }) =>
+          !/never succeeded: 501|knows no resource|^no body is valid/.test(reason) &&
+          !unmet.includes(operation),
       ),
       [],
     )
     // A stub never succeeds, so nothing can be created: the run must not try again and again.
-    t.ok(isServerOnly || requests < 500 * operations, `${requests} requests to ${operations} operations`)
+    t.ok(requests < 500 * operations, `${requests} requests to ${operations} operations`)
     t.same(
       findings.filter((each) => !isOfStub(each)),
       [],
@@ -539,18 +549,23 @@ function isOfStub({ check, expected, actual }: ContractRun['findings'][number]):
 const mockOf = (file: string): Promise<StartedServer> =>
   startMeasured(['packages/mock/main.ts', file, '--port', '0', '--key', key], root)
 
-async function checkMock(t: Test, file: string, known: string[]): Promise<string> {
+async function checkMock(t: Test, { file, known = [] }: Stranger): Promise<string> {
   const mock = await mockOf(file)
   try {
     const { findings, unfinished, failed, withoutSuccess, cell } = await contractOf(file, mock)
     const found = findings.map(({ operation, check }) => `${operation} ${check}`)
     t.same([...new Set(found.filter((each) => !known.includes(each)))], [])
+    const isUnmet = ({ reason }: (typeof unfinished)[number]): boolean => /^no body is valid/.test(reason)
+    const expected = [...withoutSuccess, ...unfinished.filter(isUnmet).map(({ operation }) => operation)]
     t.same(
-      failed.filter((each) => !withoutSuccess.includes(each)),
+      failed.filter((each) => !expected.includes(each)),
       [],
-      'every operation succeeds',
+      'every operation succeeds that can',
     )
-    t.same(unfinished, [])
+    t.same(
+      unfinished.filter((each) => !isUnmet(each) && !expected.includes(each.operation)),
+      [],
+    )
     return `${cell}; mock ready in ${mock.seconds.toFixed(1)} s, ${await mock.stop()} MB`
   } finally {
     await mock.stop()
@@ -571,11 +586,30 @@ async function checkSeed(t: Test, file: string): Promise<void> {
   const mocks = await Promise.all([mockOf(file), mockOf(file)])
   try {
     const [first, second] = await answersAt(file, ...mocks.map(({ base }) => base))
-    const differing = first.filter(({ text }, i) => text !== second[i].text)
+    // A refusal has an id of its request.
+    const differing = first.filter(({ status, text }, i) => status < 400 && text !== second[i].text)
     t.same(differing, [], 'the same seed gives the same answers')
   } finally {
     for (const mock of mocks) await mock.stop()
   }
+}
+
+/**
+ * What Prism cannot proxy: other servers than the one of the document, paths with a #, streams of events, and
+ * bodies that are neither an object nor a list in one text: it sends a JSON string without its quotes.
+ */
+function isBeyondPrism({ node, item, template, body, responses }: Operation): boolean {
+  const isBare = ({ type, schema }: Media): boolean =>
+    isJsonLines(type) ||
+    (schema.format !== 'binary' && [schema.type].flat().some((each) => !['object', 'array'].includes(each)))
+  const isStream = ({ media }: Response): boolean =>
+    media.some(({ type }) => essenceOf(type) === 'text/event-stream')
+  return (
+    (node.servers ?? item.servers) !== undefined ||
+    template.includes('#') ||
+    body?.media.some((each) => each.schema.type !== undefined && isBare(each)) === true ||
+    [...responses.values()].some(isStream)
+  )
 }
 
 /** Calls each operation of the mock through Prism. @returns the cell of the table. */
@@ -585,10 +619,17 @@ async function checkPrism(t: Test, { file, unproxied = [], withoutPrism }: Stran
     t.comment(`Prism is skipped: ${reason}`)
     return reason
   }
-  const { servers, paths } = await readOpenapi(file)
+  const document = await readOpenapi(file)
+  const { servers, paths } = document
+  const beyond = operationsOf(document)
+    .filter(isBeyondPrism)
+    .map(({ id }) => id)
   const mock = await mockOf(file)
   const started = performance.now()
-  const proxy = await startPrism(file, `${mock.base}${serverPath(servers)}`)
+  const proxy = await startPrism(file, `${mock.base}${serverPath(servers)}`).catch(async (error) => {
+    await mock.stop()
+    throw error
+  })
   try {
     const [answers] = await answersAt(file, '--bare', proxy.base)
     const seconds = (performance.now() - started) / 1000
@@ -599,7 +640,7 @@ async function checkPrism(t: Test, { file, unproxied = [], withoutPrism }: Stran
       )
     const failed = answers.filter(({ status, operation }) => status >= 400 && hasSuccess(operation))
     t.same(
-      failed.filter(({ operation }) => !unproxied.includes(operation)),
+      failed.filter(({ operation }) => ![...unproxied, ...beyond].includes(operation)),
       [],
     )
     return `${failed.length} of ${answers.length} failed; ${seconds.toFixed(1)} s, ${await proxy.stop()} MB`
