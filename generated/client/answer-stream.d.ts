@@ -1,4 +1,4 @@
-// The runtime of the client (085613cf860f1e5d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (91fb5b40e8a7fd7f), compiled from packages/client/ of the toolkit. Do not edit.
 import type { StreamedEvent } from './events.js';
 /** The events of a stream that are an answer. */
 export interface AnswerShape {

@@ -1,4 +1,4 @@
-// The runtime of the client (76dd9a1ca6e29fe3), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (0c7bcaea885fa372), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes the body of a request.
 import { concreteType, essenceOf, isJson, isRange } from './media-types.js';
 import { fieldsOf } from './form-fields.js';

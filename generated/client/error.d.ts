@@ -1,4 +1,4 @@
-// The runtime of the client (9ae7a56d487b523e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (5817695b0d39756b), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;

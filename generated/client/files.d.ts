@@ -1,4 +1,4 @@
-// The runtime of the client (e5ee6e094fabdb14), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (1bc5c023beb4a752), compiled from packages/client/ of the toolkit. Do not edit.
 /** A file that is sent while it is read. It can be sent only once, so the upload is not retried. */
 export interface StreamedFile {
     name: string;

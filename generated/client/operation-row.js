@@ -1,2 +1,2 @@
-// The runtime of the client (69f1bee6072d1451), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (58a3341838026db7), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

@@ -1,4 +1,4 @@
-// The runtime of the client (bacfb614a0e1b48a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (02e494b46c492e7b), compiled from packages/client/ of the toolkit. Do not edit.
 import { systemClock } from './clock.js';
 import { ConfigurationError } from './error.js';
 /** @throws ConfigurationError */

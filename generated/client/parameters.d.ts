@@ -1,4 +1,4 @@
-// The runtime of the client (46c9fab971391e88), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (87c6327a401dd8f8), compiled from packages/client/ of the toolkit. Do not edit.
 /** How a parameter is written. */
 export interface ParameterStyle {
     in: 'path' | 'query' | 'header' | 'cookie';
@@ -10,6 +10,8 @@ export interface ParameterStyle {
     orPrimitive?: boolean;
     /** Whether the values of an array or an object may be any text, which may have delimiters. */
     isText?: boolean;
+    /** Whether values of an array or an object may be objects, which are written as JSON. */
+    hasObjects?: boolean;
     /** The properties of an object, and whether it may have others. */
     names?: string[];
     isOpen?: boolean;

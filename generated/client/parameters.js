@@ -1,4 +1,4 @@
-// The runtime of the client (43ad42bf79a54c6d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7adeb2cfa36aee28), compiled from packages/client/ of the toolkit. Do not edit.
 import { groupBy } from './group-by.js';
 /**
  * The values are texts, lists of texts and objects of texts. A missing or malformed parameter has no value.
@@ -21,7 +21,7 @@ export function readParameters(declared, raw) {
         if (value === undefined)
             continue;
         if (!parameter.isJson)
-            setOwn(read[parameter.in], name, value);
+            setOwn(read[parameter.in], name, parameter.hasObjects === true ? withObjects(value) : value);
         else
             try {
                 setOwn(read[parameter.in], name, JSON.parse(String(value)));
@@ -36,6 +36,21 @@ export function readParameters(declared, raw) {
             setOwn(read.query, name, texts.length === 1 ? texts[0] : texts);
     }
     return read;
+}
+/** OpenAPI leaves open how an object inside of a value is written. Here it is JSON. */
+function withObjects(value) {
+    if (Array.isArray(value))
+        return value.map(withObjects);
+    if (typeof value === 'object' && value !== null)
+        return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withObjects(each)]));
+    if (typeof value !== 'string' || !value.startsWith('{'))
+        return value;
+    try {
+        return JSON.parse(value);
+    }
+    catch {
+        return value;
+    }
 }
 /**
  * What a request has for a parameter: a part of the path, `name=value` of the query or of `Cookie`, or a

@@ -1,4 +1,4 @@
-// The runtime of the client (511897dbc0933f5b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (66d301b6cf5753c8), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**
