@@ -102,19 +102,19 @@ export function answerRoots(document: Json, operation: Operation): SchemaRoot[] 
   const responses = document.paths[operation.path][operation.method].responses
   return operation.responses.flatMap(({ status, contentType, schema, events }): SchemaRoot[] => {
     const response = `/paths/${escaped(operation.path)}/${operation.method}/responses/${status}`
-    const place = `${targetPlace(response, responses[status])}/content/${escaped(contentType ?? '')}`
-    if (events !== null)
-      return Object.entries(events).map(([event, data]) => ({
-        operation: operation.id,
-        part: 'answer',
-        status,
-        event,
-        schema: data,
-        place: `${place}/x-stream-events/${escaped(event)}`,
-      }))
+    const content = `${targetPlace(response, responses[status])}/content`
+    const place = `${content}/${escaped('application/json')}/schema`
+    const streamed = Object.entries(events ?? {}).map(([event, data]): SchemaRoot => ({
+      operation: operation.id,
+      part: 'answer',
+      status,
+      event,
+      schema: data,
+      place: `${content}/${escaped('text/event-stream')}/x-stream-events/${escaped(event)}`,
+    }))
     return contentType === 'application/json'
-      ? [{ operation: operation.id, part: 'answer', status, schema, place: `${place}/schema` }]
-      : []
+      ? [{ operation: operation.id, part: 'answer', status, schema, place }, ...streamed]
+      : streamed
   })
 }
 
