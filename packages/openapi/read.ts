@@ -133,11 +133,13 @@ export function asOpenapi31(document: Json): Json {
   if (/^3\.[12]/.test(version))
     return withoutFaults(withNull(withStaticReferences(withMedia(copy))), { isStrict: true })
   const required = requiredForms(copy)
+  const produced = ownProduces(copy)
   // Those of version 2.0 are in other places.
   visitSchemas(copy, withoutSiblings)
   const upgraded: Json = upgrade(copy, '3.1')
   visitSchemas(upgraded, withoutSiblings)
   for (const [path, method] of required) upgraded.paths[path][method].requestBody.required = true
+  for (const [path, method, types] of produced) produce(upgraded, upgraded.paths[path][method], types)
   return withoutFaults(withNull(withStaticReferences(upgraded)), { isStrict: false })
 }
 
@@ -192,6 +194,28 @@ function requiredForms(document: Json): Array<[path: string, method: string]> {
       .filter((method) => item[method] !== undefined)
       .map((method): [string, string] => [path, method]),
   )
+}
+
+/** The operations of version 2.0 with `produces`: the upgrade prefers the one of the document. */
+function ownProduces(document: Json): Array<[path: string, method: string, types: string[]]> {
+  return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
+    methods
+      .filter((method) => document.produces !== undefined && item?.[method]?.produces?.length > 0)
+      .map((method): [string, string, string[]] => [path, method, item[method].produces]),
+  )
+}
+
+/** The responses of the operation get these media types. Changes the document. */
+function produce(document: Json, operation: Json, types: string[]): void {
+  for (const [status, response] of Object.entries<Json>(operation.responses ?? {})) {
+    const { content, ...rest } = resolve(document, response) ?? {}
+    if (content === undefined) continue
+    const [{ schema }] = Object.values<Json>(content)
+    operation.responses[status] = {
+      ...rest,
+      content: Object.fromEntries(types.map((type) => [type, content[type] ?? { schema }])),
+    }
+  }
 }
 
 const siblings = /^(\$ref|nullable|readOnly|writeOnly|deprecated|description|title|default|examples?|x-.*)$/

@@ -209,6 +209,14 @@ const strangers: Stranger[] = [
     'Adyen/adyen-openapi',
     'aa014f0cbdb58ff5c44a2ff9d5fe734642210aff',
     'json/ManagementService-v3.json',
+    // Prism wants a parameter of another spelling.
+    {
+      unproxied: [
+        'get-stores-storeId',
+        'get-stores-storeId-terminalLogos',
+        'get-stores-storeId-terminalSettings',
+      ],
+    },
   ),
   github(
     'qdrant.json',
