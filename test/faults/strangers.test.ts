@@ -226,7 +226,9 @@ const strangers: Stranger[] = [
   ),
   github('docker.yaml', 'moby/moby', 'b985e2313a8676e18072b442911fc8f64f17d440', 'api/swagger.yaml'),
   github('asana.yaml', 'Asana/openapi', 'fc9f8dcf224efa8e06bfc955d91dd95aac7a398d', 'defs/asana_oas.yaml'),
-  github('plaid.yaml', 'plaid/plaid-openapi', '26f1a0588c12e765e99c815300d94eae0a3c7dc1', '2020-09-14.yml'),
+  github('plaid.yaml', 'plaid/plaid-openapi', '26f1a0588c12e765e99c815300d94eae0a3c7dc1', '2020-09-14.yml', {
+    withoutPrism: tooLarge,
+  }),
   github(
     'sentry.json',
     'getsentry/sentry-api-schema',
@@ -334,6 +336,7 @@ const strangers: Stranger[] = [
     'digitalocean/openapi',
     '7c1300c479fed9c353cda9fc21cd968619552304',
     'specification/DigitalOcean-public.v2.yaml',
+    { withoutPrism: tooLarge },
   ),
   archive(
     'hatchet',
