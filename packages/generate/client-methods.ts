@@ -148,7 +148,7 @@ function bodyOf(document: Json, operation: Operation, naming: Naming): string {
       )
     return form
   })
-  return [...new Set(types)].join(' | ')
+  return [...new Set(types)].join(' | ') || 'unknown'
 }
 
 /** The files of a multipart form. */

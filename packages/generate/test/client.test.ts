@@ -54,6 +54,19 @@ const document = {
       },
       delete: { operationId: 'notes/delete', responses: { 204: { description: 'Deleted.' } } },
     },
+    // A body without a media type, and a list that may have no body.
+    '/anything': {
+      post: {
+        operationId: 'sendAnything',
+        requestBody: { content: {} },
+        responses: { 204: { description: 'Sent.' } },
+      },
+      get: {
+        operationId: 'listAnything',
+        parameters: [query('offset', 'integer'), query('limit', 'integer')],
+        responses: { ...listOf({}), 204: { description: 'Nothing.' } },
+      },
+    },
     '/by-cursor': {
       get: {
         operationId: 'byCursor',
@@ -281,7 +294,7 @@ t.test('the types compile in strict mode, and misuse does not', async (t) => {
 })
 
 t.test('everything is written once, and then only what changes', async (t) => {
-  t.equal(report.operations, 14)
+  t.equal(report.operations, 16)
   t.same((await generateClient(join(folder, 'notes.json'), out)).wrote, [])
 })
 
