@@ -321,7 +321,8 @@ function keyIn({ query, headers }: FastifyRequest, { in: where, name, scheme }: 
   }
   if (where === 'cookie') {
     const cookies = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim())
-    return cookies.find((cookie) => cookie.startsWith(`${name}=`))?.slice(name.length + 1) ?? ''
+    const own = cookies.find((cookie) => cookie.startsWith(`${name}=`)) ?? ''
+    return decoded(own.slice(name.length + 1))
   }
   const value = String(headers[name.toLowerCase()] ?? '').trim()
   if (scheme === 'plain') return value

@@ -525,3 +525,23 @@ t.test('the ids depend on the seed', async (t) => {
   t.equal(await idOf(1), await idOf(1))
   t.not(await idOf(1), await idOf(2))
 })
+
+t.test('a key in a cookie may be encoded', async (t) => {
+  const mock = await createMock({
+    document: {
+      openapi: '3.1.0',
+      info: { title: 'Cookies', version: '1' },
+      security: [{ session: [] }],
+      paths: { '/a': { get: { operationId: 'getA', responses: { 204: answer() } } } },
+      components: { securitySchemes: { session: { type: 'apiKey', in: 'cookie', name: 'session' } } },
+    },
+    key: 'any:key',
+  })
+  t.teardown(() => mock.close())
+  for (const [cookie, status] of [
+    ['session=any:key', 204],
+    ['other=1; session=any%3Akey', 204],
+    ['session=other', 401],
+  ] as const)
+    t.equal((await mock.inject({ url: '/a', headers: { cookie } })).statusCode, status, cookie)
+})
