@@ -3949,7 +3949,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: {"role":"viewer"},
-    secretAnswer: false
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listModels: {
     id: "listModels",

@@ -83,8 +83,8 @@ export function repliesOf(document: Json, { path, method, responses }: Operation
   const found: Record<string, Json> = {}
   for (const { status, contentType, events } of responses) {
     if (status >= 300 || contentType === null) continue
-    if (events !== null)
-      found[status] = Object.entries(events)
+    if (contentType === 'text/event-stream')
+      found[status] = Object.entries(events!)
         .map(
           ([event, schema], i) =>
             `id: ${i + 1}\nevent: ${event}\ndata: ${JSON.stringify(exampleOf(document, schema))}\n\n`,

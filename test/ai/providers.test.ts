@@ -98,7 +98,7 @@ t.test('an answer arrives with its finish reason and its usage', async (t) => {
   })
   t.equal(error, null)
   t.equal(text, 'I have heard: Grüße 👋 to you')
-  t.same(end, { finishReason: 'stop', usage: { promptTokens: 15, completionTokens: 7 } })
+  t.same(end, { finishReason: 'stop', usage: { promptTokens: 15, completionTokens: 7 }, toolCalls: [] })
   const [request] = modelServer.requests
   t.same(request.body, {
     model: 'small',
@@ -189,6 +189,7 @@ t.test('an answer is the same in every valid stream format', async (t) => {
       {
         finishReason: 'stop',
         usage: variants.includes('no_usage') ? null : { promptTokens: 5, completionTokens: 6 },
+        toolCalls: [],
       },
       variants.join(),
     )

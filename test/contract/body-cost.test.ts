@@ -80,6 +80,7 @@ t.test('a body without long texts has at most 64 KiB, others have 1 MiB', async 
   )
   t.same(longTexts.map(({ id }) => id).toSorted(), [
     'createChat',
+    'createChatCompletion',
     'createDocument',
     'createSession',
     'receiveStripeEvent',

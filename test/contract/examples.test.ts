@@ -48,7 +48,8 @@ t.test('the example of every response matches the contract', async (t) => {
       )
         continue
       const example = examples[id].replies[status]
-      if (events !== undefined) {
+      // The example of an operation that may also stream is its JSON.
+      if (events !== undefined && contentType !== 'application/json') {
         const expected = [...String(example).matchAll(/^event: (.+)\ndata: (.+)$/gm)]
         t.same(
           expected.map(([, name]) => name),

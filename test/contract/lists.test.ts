@@ -417,7 +417,8 @@ t.test('every list has seed data in this test', async (t) => {
     [],
   )
   t.same(
-    operationIds.filter((id) => id.startsWith('list')).sort(),
+    // The lists of OpenAI's API have no pages of ours.
+    operationIds.filter((id) => id.startsWith('list') && !id.startsWith('listOpenAi')).sort(),
     all.sort(),
     'every list has pages or a cursor',
   )

@@ -170,7 +170,9 @@ t.test('400 comes before 403 for the permission, 409 and 412', async (t) => {
 t.test('404 comes before 403 for the permission, 409 and 412', async (t) => {
   const viewer = await server.person()
   const { access_token: session } = await createSignIn(server, viewer.id)
-  for (const { id, ifMatch, scopes, needsSession } of secured.filter((info) => info.path.includes('{'))) {
+  // A model is named by its operator, and its id has no form that a test could change.
+  const withIds = secured.filter(({ id, path }) => path.includes('{') && id !== 'getOpenAiModel')
+  for (const { id, ifMatch, scopes, needsSession } of withIds) {
     const unknownRequest = withUnknownIds(requests.get(id)!)
     if (!scopes!.some(isOperatorScope))
       t.equal(

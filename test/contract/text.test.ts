@@ -184,7 +184,13 @@ async function uniqueBody({
 }
 
 /** Operations that answer with something other than the text they received. */
-const operationsWithOtherAnswers = ['createChat', 'streamChat', 'regenerateMessage', 'searchKnowledgeBase']
+const operationsWithOtherAnswers = [
+  'createChat',
+  'streamChat',
+  'createChatCompletion',
+  'regenerateMessage',
+  'searchKnowledgeBase',
+]
 
 for (const { id, ifMatch, method, form } of withBody.filter(
   ({ id }) => !operationsWithOtherAnswers.includes(id),

@@ -21,7 +21,7 @@ import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
 /** They answer from the configuration and from the cached key, without the database. */
-const asksNoDatabase = ['listModels', 'getCurrentApiKey']
+const asksNoDatabase = ['listModels', 'listOpenAiModels', 'getOpenAiModel', 'getCurrentApiKey']
 const asking = secured.filter(({ id }) => !asksNoDatabase.includes(id))
 const asked = isLongForm
   ? asking

@@ -103,6 +103,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   appendUpload: 'file.created',
   deleteUpload: 'upload.deleted',
   createChat: 'chat.completed',
+  createChatCompletion: 'chat.completed',
   streamChat: 'chat.completed',
   createSession: 'session.created',
   updateSession: 'session.updated',
@@ -155,7 +156,7 @@ const moving: OperationId[] = ['advanceTestClock']
  * Operations that finish an answer in a separate transaction, which emits the event even if the request
  * fails.
  */
-const apart: OperationId[] = ['createChat', 'streamChat', 'regenerateMessage']
+const apart: OperationId[] = ['createChat', 'createChatCompletion', 'streamChat', 'regenerateMessage']
 /** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
@@ -163,6 +164,7 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
   createChat: ({ id }) => `/ai/messages/${id}`,
+  createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
   regenerateMessage: ({ id }) => `/ai/messages/${id}`,
 }
@@ -387,13 +389,15 @@ for (const info of writes) {
     const { audience, project, organization, payload } = eventTypes[type]
     const { object: about } = row.data as { object: { id: string; organization_id?: string } }
     const named = project === 'id' ? about.id : (ask.project ?? ask.params?.id)
-    const projectId = project === null || organization !== null ? null : named
+    // An answer without a session belongs to its user, though the request names a project to search.
+    const isOwn = id === 'createChatCompletion'
+    const projectId = project === null || organization !== null || isOwn ? null : named
     const organizationId = organization === null ? null : (about.organization_id ?? about.id)
     t.match(row, {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
       projectId: projectId ?? organizationId,
-      userId: audience === 'user' ? caller.id : null,
+      userId: audience === 'user' || isOwn ? caller.id : null,
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.

@@ -48,7 +48,7 @@ export function callOf(document: Json, operation: Operation): Call {
     receives:
       answer === undefined
         ? 'nothing'
-        : answer.events !== null
+        : answer.contentType === 'text/event-stream'
           ? 'events'
           : answer.binary
             ? 'bytes'

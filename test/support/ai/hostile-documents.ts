@@ -396,9 +396,9 @@ const archives: HostileDocument[] = [
     make: () => zip([{ name: 'a.txt', content: 'text' }]),
   },
   {
-    title: 'an Excel workbook with a DOCX file name',
+    title: 'an Excel workbook without a sheet, with a DOCX file name',
     name: 'a.docx',
-    outcomes: ['unsupported'],
+    outcomes: ['damaged'],
     make: () =>
       zip([
         {
