@@ -34,13 +34,11 @@ export const ai = {
 
   async streamChat(request, { db, config, events, providers, generations }) {
     const signal = request.signal()
-    const { message, task } = await startChat({ db, config, events, providers }, request, request.body)
-    const answerEvents = generations.follow(request, message, 0)
-    if (task === null) return { status: 200, body: answerEvents, replayed: true }
-    generations.start(task, signal)
+    const started = await startChat({ db, config, events, providers }, request, request.body)
     // Waits for the first token, at most one ping interval. If the answer fails by then, the response is that
     // error instead of a stream.
-    await generations.firstToken(message.id, config.streamPing * 1000)
-    return { status: 200, body: answerEvents }
+    const waitMs = config.streamPing * 1000
+    const { events: body, answer } = await generations.stream(started, request, signal, waitMs)
+    return { status: 200, body, replayed: answer === null }
   },
 } satisfies Handlers<'ai'>

@@ -25,12 +25,11 @@ export const openai = {
     const origin = publicUrl()
     if (body.stream !== true) {
       const { message, toolCalls, replayed } = await generations.complete(started, principal, signal)
-      return { status: 200, body: completionOf(toChatResponse(message), toolCalls, { origin }), replayed }
+      return { status: 200, body: completionOf(toChatResponse(message), toolCalls, origin), replayed }
     }
-    const { message, task } = started
-    const answerEvents = generations.follow(request, message, 0)
-    const answer = task === null ? null : generations.start(task, signal)
-    if (answer !== null) await generations.firstToken(message.id, config.streamPing * 1000)
+    // As in `streamChat`.
+    const waitMs = config.streamPing * 1000
+    const { events: answerEvents, answer } = await generations.stream(started, request, signal, waitMs)
     const options = {
       origin,
       includesUsage: body.stream_options?.include_usage === true,

@@ -8,6 +8,7 @@ import { ApiError, invalidField, type Problem } from '../../infra/errors.ts'
 import type { FilePart, FormInfo } from '../../infra/contract/operation.ts'
 import { parseField } from '../../infra/validation/form-values.ts'
 import { parseStrictJson } from '../../infra/validation/strict-json.ts'
+import { charsetParameter } from '../../services/ai/parsing/charset.ts'
 import { turn } from './loop-turns.ts'
 import { contentLength } from './request-headers.ts'
 
@@ -267,9 +268,7 @@ class HeadReader {
       .toString('latin1')
       .split('\r\n\r\n')
       .find((part) => disposition.test(part))
-    return (
-      /^content-type:[^\n]*;[ \t]*charset="?([\w.:-]{1,40})/im.exec(head ?? '')?.[1].toLowerCase() ?? null
-    )
+    return charsetParameter(/^content-type:.*/im.exec(head ?? '')?.[0])
   }
 }
 

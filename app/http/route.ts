@@ -293,10 +293,7 @@ class OperationCall {
   async respondWithBytes(db: Db): Promise<Send> {
     const { info } = this.#route
     const answer = await this.#callHandler(db)
-    if (answer.status !== 200) {
-      const response = this.#render(answer)
-      return () => this.send(response)
-    }
+    if (answer.status !== 200) return this.#sendRendered(answer)
     const content = answer.body as Bytes
     this.#reply.headers({
       'cache-control': info.scopes === null ? 'no-cache' : 'no-store',
@@ -311,10 +308,7 @@ class OperationCall {
     const { config } = context.services
     const answer = await this.#callHandler(db)
     const { status, body } = answer
-    if (typeof body !== 'function') {
-      const response = this.#render(answer)
-      return () => this.send(response)
-    }
+    if (typeof body !== 'function') return this.#sendRendered(answer)
     if (info.replies[status]?.events === undefined)
       throw new Error(`${info.id} answered ${status}, which the spec does not declare`)
     this.#reply.code(status).headers({
@@ -335,6 +329,11 @@ class OperationCall {
     context.streams.add(stream)
     stream.once('close', () => context.streams.delete(stream))
     return () => this.#reply.send(stream)
+  }
+
+  #sendRendered(answer: HandlerAnswer): Send {
+    const response = this.#render(answer)
+    return () => this.send(response)
   }
 
   send({ status, headers, text }: RenderedResponse): FastifyReply {

@@ -115,34 +115,35 @@ async function cookieOf({ port }: Server, url: string, userId: string): Promise<
   const hash = await hashPassword(password, '127.0.0.1')
   await storePassword(database, { user_id: userId, hash })
   await database.close()
-  const origin = `http://127.0.0.1:${port}`
-  const post = async (path: string, body: object): Promise<Response> => {
-    const response = await fetch(`${origin}/v1/auth/sessions${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', origin },
-      body: JSON.stringify(body),
-    })
-    if (!response.ok) throw new Error(await response.text())
-    return response
-  }
-  const signedIn = await post('', { method: 'password', email: 'user0@example.com', password })
+  const headers = { origin: `http://127.0.0.1:${port}` }
+  const path = '/auth/sessions'
+  const asked = { method: 'password', email: 'user0@example.com', password }
+  const signedIn = await post(port, path, asked, headers)
   const { refresh_token } = (await signedIn.json()) as { refresh_token: string }
-  const moved = await post('/cookie', { refresh_token })
+  const moved = await post(port, `${path}/cookie`, { refresh_token }, headers)
   return moved.headers.getSetCookie()[0].split(';')[0]
 }
 
 /** Gives the project to a new organization of its owner. @returns its id. */
 async function giveToOrganization({ port }: Server, key: string, id: string): Promise<string> {
-  const post = async (path: string, body: object): Promise<{ id: string }> => {
-    const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify(body),
-    })
-    if (!response.ok) throw new Error(await response.text())
-    return (await response.json()) as { id: string }
-  }
-  const { id: organization_id } = await post('/organizations', { name: 'Bench' })
-  await post(`/projects/${id}/transfer`, { organization_id })
+  const headers = { authorization: `Bearer ${key}` }
+  const made = await post(port, '/organizations', { name: 'Bench' }, headers)
+  const { id: organization_id } = (await made.json()) as { id: string }
+  await post(port, `/projects/${id}/transfer`, { organization_id }, headers)
   return id
+}
+
+async function post(
+  port: number,
+  path: string,
+  body: object,
+  headers: Record<string, string>,
+): Promise<Response> {
+  const response = await fetch(`http://127.0.0.1:${port}/v1${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return response
 }

@@ -124,19 +124,22 @@ export class Generations {
     return message ?? (await this.#readFinished(id, principal))
   }
 
-  /** Waits for the first text, at most `milliseconds`. Throws if the answer fails before. */
-  async firstToken(id: string, milliseconds: number): Promise<void> {
-    const answer = this.#answers.get(id)
-    if (answer === undefined) return
-    const timer = new AbortController()
-    const timeout = sleep(milliseconds, null, { signal: timer.signal }).catch(() => {})
-    const first = waitForFirstPart(answer)
-    try {
-      await Promise.race([first, timeout])
-    } finally {
-      timer.abort()
-      first.catch(() => {})
-    }
+  /**
+   * Starts a streamed answer, unless it repeats an earlier one, and waits for its first text, at most
+   * `milliseconds`. Throws if the answer fails before.
+   * @returns its events, and the answer; null for an earlier one.
+   */
+  async stream(
+    { message, task }: StartedAnswer,
+    request: FollowRequest,
+    disconnected: AbortSignal,
+    milliseconds: number,
+  ): Promise<{ events: ReturnType<Generations['follow']>; answer: LiveAnswer | null }> {
+    const events = this.follow(request, message, 0)
+    if (task === null) return { events, answer: null }
+    const answer = this.start(task, disconnected)
+    await firstPartWithin(answer, milliseconds)
+    return { events, answer }
   }
 
   /**
@@ -270,6 +273,19 @@ export class Generations {
     const error = errorOfMessage(message)
     if (error !== null) throw error
     return message
+  }
+}
+
+/** Waits for the first text, at most `milliseconds`. Throws if the answer fails before. */
+async function firstPartWithin(answer: LiveAnswer, milliseconds: number): Promise<void> {
+  const timer = new AbortController()
+  const timeout = sleep(milliseconds, null, { signal: timer.signal }).catch(() => {})
+  const first = waitForFirstPart(answer)
+  try {
+    await Promise.race([first, timeout])
+  } finally {
+    timer.abort()
+    first.catch(() => {})
   }
 }
 

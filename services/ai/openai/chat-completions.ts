@@ -93,14 +93,9 @@ function toolCallOf({ id, function: { name, arguments: args } }: Schemas['ChatCo
   return { id, name, arguments: args }
 }
 
-interface Place {
-  /** Where this server is. */
-  origin: string
-}
-
-/** The completion of an answer, with the calls of the model. */
-export function completionOf(answer: Answer, calls: ToolCall[], place: Place): Schemas['ChatCompletion'] {
-  const { content, citations } = answer.message
+/** The completion of an answer, with the calls of the model. `origin`: where this server is. */
+export function completionOf(answer: Answer, calls: ToolCall[], origin: string): Schemas['ChatCompletion'] {
+  const { content } = answer.message
   const hasCalls = calls.length > 0
   return {
     ...headOf(answer),
@@ -112,7 +107,7 @@ export function completionOf(answer: Answer, calls: ToolCall[], place: Place): S
           role: 'assistant',
           content: content === '' && hasCalls ? null : content,
           refusal: null,
-          annotations: annotationsOf(content.length, citations, place),
+          annotations: annotationsOf(answer, origin),
           ...(hasCalls && { tool_calls: calls.map(shownCall) }),
         },
         logprobs: null,
@@ -123,12 +118,15 @@ export function completionOf(answer: Answer, calls: ToolCall[], place: Place): S
   }
 }
 
-interface ChunksOptions extends Place {
+interface ChunksOptions {
+  origin: string
   /** Whether the last chunk has the usage. */
   includesUsage: boolean
   /** The calls of the model, when the answer is complete. */
   calls(): ToolCall[]
 }
+
+type Chunk = Schemas['ChatCompletionChunk']
 
 /** The chunks of an answer, from its events. */
 export async function* chunksOf(
@@ -136,40 +134,27 @@ export async function* chunksOf(
   { includesUsage, calls, origin }: ChunksOptions,
 ): AsyncGenerator<ChunkEvent> {
   let head: ReturnType<typeof headOf> | null = null
-  const citations: Schemas['Citation'][] = []
-  let length = 0
-  const chunk = (
-    delta: Schemas['ChatCompletionChunk']['choices'][number]['delta'],
-    finish_reason: Schemas['ChatFinishReason'] | null = null,
-  ): ChunkEvent => ({
+  const chunk = (choices: Chunk['choices'], usage: Chunk['usage'] = null): ChunkEvent => ({
     event: 'message',
-    data: {
-      ...head!,
-      object: 'chat.completion.chunk',
-      choices: [{ index: 0, delta, logprobs: null, finish_reason }],
-      ...(includesUsage && { usage: null }),
-    },
+    data: { ...head!, object: 'chat.completion.chunk', choices, ...(includesUsage && { usage }) },
   })
+  const piece = (
+    delta: Chunk['choices'][number]['delta'],
+    finish_reason: Schemas['ChatFinishReason'] | null = null,
+  ): ChunkEvent => chunk([{ index: 0, delta, logprobs: null, finish_reason }])
   for await (const { event, data } of events as AsyncIterable<any>) {
     if (event === 'message.created') {
       head = headOf(data)
-      yield chunk({ role: 'assistant', content: '' })
+      yield piece({ role: 'assistant', content: '' })
     } else if (event === 'message.delta') {
-      length += data.delta.length
-      yield chunk({ content: data.delta })
-    } else if (event === 'citation.added') {
-      citations.push(data)
+      yield piece({ content: data.delta })
     } else if (event === 'message.completed') {
       const made = calls()
       if (made.length > 0)
-        yield chunk({ tool_calls: made.map((call, index) => ({ index, ...shownCall(call) })) })
-      const annotations = annotationsOf(length, citations, { origin })
-      yield chunk(annotations.length === 0 ? {} : { annotations }, finishReasonOf(data, made))
-      if (includesUsage)
-        yield {
-          event: 'message',
-          data: { ...head!, object: 'chat.completion.chunk', choices: [], usage: data.usage },
-        }
+        yield piece({ tool_calls: made.map((call, index) => ({ index, ...shownCall(call) })) })
+      const annotations = annotationsOf(data, origin)
+      yield piece(annotations.length === 0 ? {} : { annotations }, finishReasonOf(data, made))
+      if (includesUsage) yield chunk([], data.usage)
     } else if (event === 'error') {
       yield { event, data }
     }
@@ -188,18 +173,14 @@ function shownCall({ id, name, arguments: args }: ToolCall) {
   return { id, type: 'function' as const, function: { name, arguments: args } }
 }
 
-function annotationsOf(
-  length: number,
-  citations: Schemas['Citation'][],
-  { origin }: Place,
-): Schemas['ChatAnnotation'][] {
-  return citations.map(({ document_id, name, quote }) => ({
+function annotationsOf({ message }: Answer, origin: string): Schemas['ChatAnnotation'][] {
+  return message.citations.map(({ document_id, name, quote }) => ({
     type: 'url_citation',
     url_citation: {
       url: `${origin}/v1/ai/documents/${document_id}`,
       title: name,
       start_index: 0,
-      end_index: length,
+      end_index: message.content.length,
       document_id,
       quote,
     },

@@ -41,6 +41,11 @@ export async function findCharset(bytes: Buffer, declared: string | null = null)
   return await detect(bytes)
 }
 
+/** The charset of a content type, or null. */
+export function charsetParameter(contentType: string | null | undefined): string | null {
+  return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1].toLowerCase() ?? null
+}
+
 /** The name of a charset by one of its labels, or null if it is unknown. */
 export function charsetOf(label: string): string | null {
   try {

@@ -14,13 +14,12 @@ export interface TypeHints {
   extension: string
 }
 
-const codeExtensions =
-  'bash bat c cc clj cljs cmake cpp cs css cxx dart diff' +
-  ' dockerfile elm erl ex exs f90 fs go gradle graphql ' +
-  'groovy h hpp hs ini java jl js jsx kt kts less lua m' +
-  ' makefile mjs ml mm nim patch php pl pm proto ps1 py ' +
-  'r rb rs sass scala scss sh sol sql svelte swift tcl tf' +
-  ' toml ts tsx v vb vhd vue xml xsd xsl yaml yml zig zsh'
+const codeExtensions = [
+  'bash bat c cc clj cljs cmake cpp cs css cxx dart diff dockerfile elm erl ex exs f90 fs go gradle',
+  'graphql groovy h hpp hs ini java jl js jsx kt kts less lua m makefile mjs ml mm nim patch php pl',
+  'pm proto ps1 py r rb rs sass scala scss sh sol sql svelte swift tcl tf toml ts tsx v vb vhd vue',
+  'xml xsd xsl yaml yml zig zsh',
+].flatMap((line) => line.split(' '))
 const typesByExtension: Record<string, TextType> = {
   md: 'markdown',
   markdown: 'markdown',
@@ -36,7 +35,7 @@ const typesByExtension: Record<string, TextType> = {
   eml: 'email',
   txt: 'text',
   log: 'text',
-  ...Object.fromEntries(codeExtensions.split(' ').map((extension) => [extension, 'code' as const])),
+  ...Object.fromEntries(codeExtensions.map((extension) => [extension, 'code' as const])),
 }
 const typesByContentType: Record<string, TextType> = {
   'text/markdown': 'markdown',

@@ -55,18 +55,18 @@ function rewrite(node: Node): string {
   if (typeof node === 'string') return escape(node)
   if (node.name === 'm:oMath')
     return `<w:r><w:t xml:space="preserve">${escape(toText(node).trim())}</w:t></w:r>`
-  if (node.name === 'mc:AlternateContent') {
-    const fallback = node.children.find((child) => isElement(child, 'mc:Fallback'))
-    if (fallback === undefined || !has(fallback, 'w:txbxContent')) {
-      const boxes = textBoxes(node)
-      if (boxes.length > 0) return textBoxes(node).join('')
-    }
-  }
-  if (node.name === 'w:drawing') {
+  if (!hasReadableCopy(node)) {
     const boxes = textBoxes(node)
     if (boxes.length > 0) return boxes.join('')
   }
   return startTag(node.name, node.attributes) + node.children.map(rewrite).join('') + `</${node.name}>`
+}
+
+/** Whether mammoth reads the text boxes of the element: in the copy for old versions of Word, it does. */
+function hasReadableCopy({ name, children }: Element): boolean {
+  if (name === 'w:drawing') return false
+  const fallback = children.find((child) => isElement(child, 'mc:Fallback'))
+  return name !== 'mc:AlternateContent' || (fallback !== undefined && has(fallback, 'w:txbxContent'))
 }
 
 /** The text boxes within an element, each where mammoth looks for them. */

@@ -3,6 +3,7 @@ import mammoth from 'mammoth'
 import { rewriteWordXml } from './docx-xml.ts'
 import { ParsingError } from './errors.ts'
 import { parseHtml } from './html.ts'
+import { xmlOf } from './office-xml.ts'
 import type { ParsedDocument } from './parsed-document.ts'
 import type { Archive } from './zip.ts'
 
@@ -39,10 +40,7 @@ function xmlPartsOf(archive: Archive): {
   return {
     exists: (name) => archive.has(name) && /\.(?:xml|rels)$/.test(name),
     read: async (name) => {
-      const xml = archive.read(name).toString()
-      // Word never writes a DOCTYPE. Rejecting it prevents entity expansion and external entities.
-      if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
-      return rewriteWordXml(xml)
+      return rewriteWordXml(xmlOf(archive, name))
     },
   }
 }

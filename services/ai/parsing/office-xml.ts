@@ -17,9 +17,6 @@ export interface XmlHandlers {
 
 /** Throws `damaged` if the part is missing, has a DOCTYPE, or is nested too deeply. */
 export function readXml(archive: Archive, name: string, handlers: XmlHandlers): void {
-  const xml = archive.read(name).toString()
-  // Office programs never write a DOCTYPE. Rejecting it prevents entity expansion and external entities.
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(xml.slice(0, 4096))) throw new ParsingError('damaged')
   let depth = 0
   const parser = new Parser(
     {
@@ -35,7 +32,17 @@ export function readXml(archive: Archive, name: string, handlers: XmlHandlers): 
     },
     { xmlMode: true, decodeEntities: true },
   )
-  parser.end(xml)
+  parser.end(xmlOf(archive, name))
+}
+
+/**
+ * The XML of a part. Office programs never write a DOCTYPE. Rejecting it prevents entity expansion and external
+ * entities. Throws `damaged`.
+ */
+export function xmlOf(archive: Archive, name: string): string {
+  const xml = archive.read(name).toString()
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
+  return xml
 }
 
 function withoutPrefix(name: string): string {

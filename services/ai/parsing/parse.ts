@@ -2,6 +2,7 @@
 // process, because documents come from untrusted users.
 import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
+import { charsetParameter } from './charset.ts'
 import type { ChunkingOptions, ChunkRange } from './chunker.ts'
 import { ParsingError } from './errors.ts'
 import { type ChunkedText, decodeAnswer, maxAnswerBytes } from './wire-format.ts'
@@ -116,9 +117,4 @@ function parserArguments(
     `--overlap=${overlapTokens}`,
     `--output=${outputBytes}`,
   ]
-}
-
-/** The charset of a content type, or null. */
-export function charsetParameter(contentType: string | null | undefined): string | null {
-  return /;\s*charset\s*=\s*"?([\w.:-]{1,40})/i.exec(contentType ?? '')?.[1].toLowerCase() ?? null
 }

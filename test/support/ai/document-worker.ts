@@ -5,9 +5,9 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { Test } from 'tap'
 import { createDocumentWorker } from '../../../services/ai/knowledge/worker.ts'
+import { charsetParameter } from '../../../services/ai/parsing/charset.ts'
 import type { ChunkingOptions } from '../../../services/ai/parsing/chunker.ts'
 import {
-  charsetParameter,
   defaultLimits,
   toParseResult,
   type DocumentSource,
