@@ -36,8 +36,8 @@ export function readXml(archive: Archive, name: string, handlers: XmlHandlers): 
 }
 
 /**
- * The XML of a part. Office programs never write a DOCTYPE. Rejecting it prevents entity expansion and external
- * entities. Throws `damaged`.
+ * The XML of a part. Office programs never write a DOCTYPE. Rejecting it prevents entity expansion and
+ * external entities. Throws `damaged`.
  */
 export function xmlOf(archive: Archive, name: string): string {
   const xml = archive.read(name).toString()
