@@ -64,6 +64,7 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
   request.answeredError = known
   const requestId = answeredRequestId(request)
   const operations = operationsOf(request)
+  const body = operations.some(isForOpenAi) ? known.toOpenAiBody(requestId) : known.toBody(requestId)
   const asPage =
     operations.some(({ replies }) => replies[known.status]?.contentType === 'text/html') ||
     (acceptsHtml(request.headers.accept) && operations.some(({ htmlErrors }) => htmlErrors === true))
@@ -82,11 +83,7 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
       .send(
         asPage
           ? errorPage(known, requestId, operations.some(isSignIn) ? signInUrl : null)
-          : JSON.stringify(
-              operations.some(({ tag }) => tag.startsWith('openai'))
-                ? known.toOpenAiBody(requestId)
-                : known.toBody(requestId),
-            ),
+          : JSON.stringify(body),
       )
   )
 }
@@ -95,6 +92,11 @@ function answerError(known: ApiError, { request, reply, signInUrl }: FailedReque
 function operationsOf(request: FastifyRequest): OperationInfo[] {
   const { operation } = request.routeOptions.config
   return operation === undefined ? operationsAt(request.url) : [operation]
+}
+
+/** Whether OpenAI's clients call the operation. */
+function isForOpenAi({ tag }: OperationInfo): boolean {
+  return tag === 'openai'
 }
 
 /** Whether the operation is a step of a sign-in at an identity provider. */

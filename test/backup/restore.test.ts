@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { createEmptyDatabase } from '../support/database/database.ts'
+import { whenDelivered } from '../support/server/changes.ts'
 import {
   backUp,
   command,
@@ -66,6 +67,7 @@ for (const [from, to] of [
     const original = await startOriginal(t, await from.env(t))
     const target = newFolder(t)
     await original.server.services.lastUsed.flush()
+    await whenDelivered(original.server.services.database.pool)
     const first = await backUp(original.settings, target)
     t.match(first, { copied: 4, lost: [] })
     const contents = await contentsOf(original.settings.DATABASE_URL)

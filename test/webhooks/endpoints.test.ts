@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import type { Reply } from '../support/http/client.ts'
+import { whenDelivered } from '../support/server/changes.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import {
@@ -53,6 +54,7 @@ t.test('`project.*` selects all events of projects, and no others', async (t) =>
   const { id } = (await person.client.post('/projects', { name: 'One' })).body
   await person.client.put(`/projects/${id}`, { name: 'Two' })
   await person.client.put('/user/profile', { name: 'Ada' })
+  await whenDelivered(database.pool)
   const list = async (query: string): Promise<string[]> => {
     const { body } = await person.client.get(
       `/webhooks/endpoints/${endpoint.id}/deliveries?order=asc&${query}`,

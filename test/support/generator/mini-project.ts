@@ -140,7 +140,7 @@ export async function miniProject(folder: string, files: Record<string, string> 
         } as never,
         limits: {
           ping: null,
-          pace: () => null,
+          delay: () => 0,
           consume: async (name: string) => ({
             allowed: true,
             policy: { name, limit: 1 },

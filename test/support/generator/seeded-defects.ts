@@ -200,9 +200,8 @@ export const defects: Defect[] = [
   {
     name: 'an error has no envelope',
     file: 'app/http/errors.ts',
-    text: 'JSON.stringify(known.toBody(requestId)),\n',
-    replacement:
-      'JSON.stringify(known.status === 412 ? { message: known.message } : known.toBody(requestId)),\n',
+    text: ': known.toBody(requestId)\n',
+    replacement: ': known.status === 412 ? { message: known.message } : known.toBody(requestId)\n',
     operations: ['updateProject', 'deleteProject'],
     checks: ['body'],
   },
