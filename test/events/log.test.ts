@@ -301,9 +301,11 @@ t.test('a rare type is found in a long log whose oldest events were deleted', as
 
 t.test('a month with an event that has no sequence stays', async (t) => {
   const { server, ids } = await withEvents(t, 2)
-  const { database } = server.services
+  const { database, eventStreams } = server.services
   await makeOldMonths(database)
   await moveToMonth(database, ids, 3)
+  // The server numbers no event again.
+  await eventStreams.close()
   await runRetention(database, { tasks: coreRetentionTasks({ eventDays: 1000 }) })
   await database.prisma.event.updateMany({ where: { sequence: 2 }, data: { sequence: null } })
   await runRetention(database)
@@ -312,9 +314,7 @@ t.test('a month with an event that has no sequence stays', async (t) => {
   await database.prisma.event.updateMany({ where: { sequence: null }, data: { sequence: 2 } })
   await runRetention(database)
   t.equal(await database.prisma.event.count(), 0)
-  // The server may have numbered the event again.
-  const [{ removedThrough, lastSequence }] = await database.prisma.eventLog.findMany()
-  t.equal(removedThrough, lastSequence)
+  t.match(await database.prisma.eventLog.findMany(), [{ removedThrough: 2n }])
 })
 
 t.test('deliveries are deleted with their event and with their endpoint', async (t) => {
