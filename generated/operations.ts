@@ -3949,8 +3949,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: {"role":"viewer"},
-    secretAnswer: false,
-    unlimitedKey: true
+    secretAnswer: false
   },
   listModels: {
     id: "listModels",

@@ -101,8 +101,7 @@ async function startAnswer(
     ])
     const storesHistory = body.message !== undefined && settings.ai.store_history
     const createsSession = existing === null && storesHistory
-    if (existing === null && (!createsSession || body.project_id === undefined))
-      requireUnrestrictedKey(principal)
+    if (existing === null && body.project_id === undefined) requireUnrestrictedKey(principal)
     await requireSearchable(tx, request, body, { session: existing, createsSession })
     const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
