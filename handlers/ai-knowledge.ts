@@ -1,6 +1,5 @@
 // Knowledge bases: create, list, get, update, delete and search.
 import { changesOf } from '../infra/contract/changes.ts'
-import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { Handlers } from '../services/handler.ts'
 import {
   deleteDocumentsInBatches,
@@ -12,6 +11,8 @@ import {
   requireValidChunking,
   updateKnowledgeBase,
 } from '../services/ai/knowledge/knowledge-bases.ts'
+import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
+import { searchWithinLimit } from '../services/ai/search/search-within-limit.ts'
 import { toPassage } from '../services/ai/search/search.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 
@@ -65,17 +66,22 @@ export const aiKnowledge = {
     })
   },
 
-  async searchKnowledgeBase(request, { db, config, providers: { embed }, searches }) {
-    const { id, project_id: projectId } = await openKnowledgeBase(db, request)
-    const {
-      principal,
-      body: { query, limit = 10, filters },
-    } = request
-    const signal = request.signal()
-    const account = { ...principal, projectId, tokensPerDay: config.aiTokensPerDay }
-    const vectors = embed === null ? [null] : await embedWithinLimit(db, embed, account, [query], signal)
-    const search = { knowledgeBaseIds: [id], query, limit, filters, embedding: vectors[0] }
-    const { passages } = await searches.search(principal, search, signal)
+  async searchKnowledgeBase(request, services) {
+    const { id, project_id: projectId } = await openKnowledgeBase(services.db, request)
+    const { query, limit = 10, filters } = request.body
+    const search = { knowledgeBaseIds: [id], projectId, limit, filters }
+    const [{ passages }] = await searchWithinLimit(services, request, [query], search)
+    return { status: 200, body: { data: passages.map(toPassage) } }
+  },
+
+  async searchKnowledgeBases(request, services) {
+    const { knowledge_base_ids: ids, query, limit = 10, filters } = request.body
+    const projects = await requireKnowledgeBases(services.db, request.principal, ids, null)
+    // The usage of a search in one project counts to it.
+    const projectId = projects.size === 1 ? [...projects][0] : null
+    if (projectId !== null) request.noteProject(projectId)
+    const search = { knowledgeBaseIds: ids, projectId, limit, filters }
+    const [{ passages }] = await searchWithinLimit(services, request, [query], search)
     return { status: 200, body: { data: passages.map(toPassage) } }
   },
 } satisfies Handlers<'ai-knowledge'>

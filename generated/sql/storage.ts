@@ -781,7 +781,7 @@ export interface ListFileBlobsRow {
  * filters is the maintained count, minus expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; folder: string; name: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; folder: string; name: string; name_pattern: string; without_purposes: readonly string[]; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
     select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
@@ -789,7 +789,7 @@ export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'folder', 'name', 'name_pattern', 'created_by'],
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'folder', 'name', 'name_pattern', 'without_purposes', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
   SELECT my.project_id FROM members my
@@ -811,7 +811,8 @@ WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
       name: { sql: `(hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($18, NFC), 0)
   AND normalize(f.name, NFC) = normalize($18, NFC))`, searches: true },
       name_pattern: { sql: `lower(f.name) LIKE lower($19)`, searches: true },
-      created_by: { sql: `f.owner_id = $20` },
+      without_purposes: { sql: `NOT coalesce(f.metadata ->> 'purpose' = ANY($20), false)` },
+      created_by: { sql: `f.owner_id = $21` },
     },
     sorts: {
       created_at: `f.id`,

@@ -54,6 +54,15 @@ export type ListQuery<Parameters, Filters, Sort, Row> = {
     db: SqlClient,
     parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
   ): AsyncGenerator<Row, void>
+  /**
+   * A page without a total that begins after the item with this id, or at the start. Only for a sort key that
+   * is the id.
+   */
+  after<Given extends Omit<PageParameters<Parameters, Filters, Sort>, 'page' | 'cursor'>>(
+    db: SqlClient,
+    id: string | undefined,
+    parameters: Exactly<Given, PageParameters<Parameters, Filters, Sort>>,
+  ): Promise<Page<Row>>
   label: string
   list: List
 }
@@ -85,14 +94,15 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
   const read = async (
     db: SqlClient,
     parameters: PageParameters<Parameters, Filters, Sort>,
-    { uncounted = false } = {},
+    { uncounted = false, after }: { uncounted?: boolean; after?: string } = {},
   ): Promise<Page<Row>> => {
-    const { statement, names, keys } = composeOnce({ ...choiceOf(list, parameters), uncounted })
+    const choice = { ...choiceOf(list, parameters), uncounted }
+    const { statement, names, keys } = composeOnce(after === undefined ? choice : { ...choice, start: 'cursor' })
     const { sort, order, limit, cursor } = parameters
     const fingerprint = fingerprintOf(label, sort, order, selectionOf(list, parameters))
     const from = cursor === undefined ? null : startOf(cursor, fingerprint, keys)
     const query = { ...parameters, page: from?.page ?? parameters.page }
-    const own = { offset: offsetOf(query), after_value: from?.values[0], after_id: from?.values.at(-1) }
+    const own = { offset: offsetOf(query), after_value: from?.values[0], after_id: after ?? from?.values.at(-1) }
     const rows = await db
       .sql(statement as Statement<Row & OwnColumns>, valuesOf(names, { ...query, ...own, limit: limit + 1 }))
       .catch((error: unknown) => {
@@ -122,7 +132,20 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
   }
   return Object.assign(
     (db: SqlClient, parameters: PageParameters<Parameters, Filters, Sort>) => read(db, parameters),
-    { all, label, list },
+    {
+      all,
+      after: (
+        db: SqlClient,
+        id: string | undefined,
+        parameters: Omit<PageParameters<Parameters, Filters, Sort>, 'page' | 'cursor'>,
+      ) =>
+        read(db, { ...parameters, page: 1 } as PageParameters<Parameters, Filters, Sort>, {
+          uncounted: true,
+          after: id,
+        }),
+      label,
+      list,
+    },
   )
 }
 

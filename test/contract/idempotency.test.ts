@@ -19,7 +19,13 @@ const server = await startServer(t)
 const changes = await recordChanges(t, server)
 const posts = operationInfos.filter(({ method, scopes }) => method === 'POST' && scopes !== null)
 /** Read-only POSTs. They run again. */
-const readOnlyPosts: OperationId[] = ['searchKnowledgeBase', 'explainAccess', 'introspectToken']
+const readOnlyPosts: OperationId[] = [
+  'searchKnowledgeBase',
+  'searchKnowledgeBases',
+  'searchVectorStore',
+  'explainAccess',
+  'introspectToken',
+]
 /** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [
   'changePassword',

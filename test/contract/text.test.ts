@@ -190,6 +190,7 @@ const operationsWithOtherAnswers = [
   'createChatCompletion',
   'regenerateMessage',
   'searchKnowledgeBase',
+  'searchKnowledgeBases',
 ]
 
 for (const { id, ifMatch, method, form } of withBody.filter(

@@ -95,6 +95,8 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   uploadAvatar: 'avatar.updated',
   deleteAvatar: 'avatar.deleted',
   uploadFile: 'file.created',
+  createOpenAiFile: 'file.created',
+  deleteOpenAiFile: 'file.deleted',
   updateFile: 'file.updated',
   deleteFile: 'file.deleted',
   createFileLink: 'file_link.created',
@@ -149,7 +151,13 @@ const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPas
  */
 const ending: OperationId[] = ['signOut', 'deleteCurrentUser']
 /** POST operations that only read. */
-const questions: OperationId[] = ['searchKnowledgeBase', 'explainAccess', 'introspectToken']
+const questions: OperationId[] = [
+  'searchKnowledgeBase',
+  'searchKnowledgeBases',
+  'searchVectorStore',
+  'explainAccess',
+  'introspectToken',
+]
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
 /**
@@ -163,6 +171,7 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   // The event has the service account, and the response the key.
   createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
+  createOpenAiFile: ({ id }) => `/storage/files/${id}`,
   createChat: ({ id }) => `/ai/messages/${id}`,
   createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,

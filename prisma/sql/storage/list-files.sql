@@ -25,6 +25,8 @@ f.path COLLATE "C" = :path OR f.path COLLATE "C" LIKE :subfolder_pattern
 {has-name name=:name}
 -- @filter name_pattern searches
 lower(f.name) LIKE lower(:name_pattern)
+-- @filter without_purposes
+NOT coalesce(f.metadata ->> 'purpose' = ANY(:without_purposes), false)
 -- @filter created_by
 f.owner_id = :created_by
 -- @sort created_at

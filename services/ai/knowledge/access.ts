@@ -9,14 +9,15 @@ import type { Principal } from '../../users/authentication.ts'
  * Throws 404 if a knowledge base does not exist, 403 if the caller may not read it, and 400 if it does not
  * belong to the project `projectId`. A session outside of projects (`projectId` null) may use any knowledge
  * base.
+ * @returns the projects of the knowledge bases, and null for those outside of projects.
  */
 export async function requireKnowledgeBases(
   db: Db,
   principal: Principal,
   ids: string[],
   projectId: string | null,
-): Promise<void> {
-  if (ids.length === 0) return
+): Promise<Set<string | null>> {
+  if (ids.length === 0) return new Set()
   const rows = new Map(
     (await sql.readKnowledgeBasesAccess(db, { ids, user_id: principal.userId })).map((row) => [row.id, row]),
   )
@@ -34,4 +35,5 @@ export async function requireKnowledgeBases(
       'project',
       `The knowledge base ${foreign.id} does not belong to the project.`,
     )
+  return new Set(knowledgeBases.map((row) => row.project_id))
 }

@@ -171,6 +171,21 @@ const upload = () => {
 }
 const search = () => ({ query: `How long are events kept? ${randomHex()}`, limit: 5, filters: {} })
 
+const searchOfBases =
+  (where?: 'own'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onKnowledge(undefined, where)(context)
+    return { project, body: { ...search(), knowledge_base_ids: [params!.id] } }
+  }
+
+const vectorStoreSearch = () => ({
+  query: `How long are events kept? ${randomHex()}`,
+  max_num_results: 5,
+  filters: { type: 'eq', key: 'team', value: 'support' },
+  ranking_options: { ranker: 'auto', score_threshold: 0 },
+  rewrite_query: false,
+})
+
 const added: RequestBuilder = async (context) => {
   const { params, project } = await onKnowledge()(context)
   const body = documentFields()
@@ -263,6 +278,17 @@ export const aiFixtures = {
     build: onKnowledge(),
     withoutProject: onKnowledge(undefined, 'own'),
     byStatus: { 409: onKnowledge(undefined, 'archived') },
+  },
+  searchKnowledgeBases: {
+    build: searchOfBases(),
+    withoutProject: searchOfBases('own'),
+    byStatus: {
+      404: () => ({ body: { ...search(), knowledge_base_ids: ['kb_01jd6y8m5qe8btc4y5w1r0n3fz'] } }),
+    },
+  },
+  searchVectorStore: {
+    build: onKnowledge(vectorStoreSearch),
+    withoutProject: onKnowledge(vectorStoreSearch, 'own'),
   },
   searchKnowledgeBase: { build: onKnowledge(search), withoutProject: onKnowledge(search, 'own') },
   listDocuments: { build: onKnowledge(), withoutProject: onKnowledge(undefined, 'own') },

@@ -144,6 +144,21 @@ const onAvatar: RequestBuilder = async ({ server, caller }) => {
   return {}
 }
 
+const openAiUploadFields = () => ({
+  name: `report ${randomHex()}.txt`,
+  purpose: 'assistants',
+  'expires_after[anchor]': 'created_at',
+  'expires_after[seconds]': '86400',
+  file: uploadFields().file,
+})
+
+const onOpenAiUpload =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return { project, body: { ...openAiUploadFields(), project_id: project } }
+  }
+
 const onUpload =
   (status: 'active' | 'archived' = 'active'): RequestBuilder =>
   async (context) => {
@@ -556,6 +571,33 @@ export const fixtures: Record<OperationId, Fixture> = {
       409: onUpload('archived'),
     },
   },
+  listOpenAiFiles: {
+    build: async (context) => {
+      const asked = await inProject(context)
+      await createFile(context.server, context.server.admin.id, { projectId: asked.project })
+      return asked
+    },
+    withoutProject: async ({ server, caller }) => {
+      await createFile(server, caller.id)
+      return {}
+    },
+    byStatus: { 404: inUnknownProject },
+  },
+  createOpenAiFile: {
+    build: onOpenAiUpload(),
+    withoutProject: () => ({ body: openAiUploadFields() }),
+    byStatus: {
+      404: () => ({ body: { ...openAiUploadFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      409: onOpenAiUpload('archived'),
+    },
+  },
+  getOpenAiFile: { build: onFile(), withoutProject: onOwnFile() },
+  deleteOpenAiFile: {
+    build: onFile(),
+    withoutProject: onOwnFile(),
+    byStatus: { 409: onFile(undefined, 'archived') },
+  },
+  getOpenAiFileContent: { build: onFile(), withoutProject: onOwnFile() },
   getFile: { build: onFile(), withoutProject: onOwnFile() },
   updateFile: {
     build: onFile(fileFields),

@@ -185,6 +185,7 @@ export const exceptions: Exception[] = [
       'createChatCompletion',
       'regenerateMessage',
       'searchKnowledgeBase',
+      'searchKnowledgeBases',
     ],
     field: 'body filters.document_ids.*',
     expected: 'own',
@@ -238,6 +239,12 @@ export const exceptions: Exception[] = [
     field: 'query key_id',
     expected: 'own',
     reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
+    operations: ['listOpenAiFiles'],
+    field: 'query after',
+    expected: 'own',
+    reason: 'a place in the list of what the caller may read',
   },
   {
     operations: ['listAllFileLinks'],
