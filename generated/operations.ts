@@ -4066,8 +4066,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
       302: {"contentType":null},
-      304: {"contentType":null},
-      307: {"contentType":null}
+      304: {"contentType":null}
     },
     produces: ["*/*"],
     idempotent: false,
@@ -4075,7 +4074,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
-    filesOrigin: true,
     secretAnswer: false
   },
   searchVectorStore: {

@@ -10,7 +10,7 @@ import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import { openFile, toFile } from '../services/storage/files.ts'
-import { listOpenAiFiles, toOpenAiFile } from '../services/storage/openai-files.ts'
+import { defaultPurpose, listOpenAiFiles, toOpenAiFile } from '../services/storage/openai-files.ts'
 
 export const openaiFiles = {
   async listOpenAiFiles(request, { db, lists }) {
@@ -27,7 +27,7 @@ export const openaiFiles = {
       fields() {
         const {
           name,
-          purpose,
+          purpose = defaultPurpose,
           project_id: projectId = null,
           'expires_after[anchor]': anchor,
           'expires_after[seconds]': seconds,

@@ -96,7 +96,7 @@ function operationsOf(request: FastifyRequest): OperationInfo[] {
 
 /** Whether OpenAI's clients call the operation. */
 function isForOpenAi({ tag }: OperationInfo): boolean {
-  return tag === 'openai'
+  return tag.startsWith('openai')
 }
 
 /** Whether the operation is a step of a sign-in at an identity provider. */

@@ -10,7 +10,7 @@ type OpenAiFile = components['schemas']['OpenAiFile']
 type Purpose = components['schemas']['OpenAiFilePurpose']
 
 /** The purpose of a file without another one. */
-const defaultPurpose = 'user_data'
+export const defaultPurpose = 'user_data'
 const otherPurposes: Purpose[] = ['assistants', 'batch', 'fine-tune', 'vision']
 
 /** The largest page. */

@@ -39,7 +39,7 @@ const withAllValues = [
 const valuesFor = <T>(id: OperationId, values: T[]): T[] =>
   isLongForm || withAllValues.includes(id) ? values : values.slice(0, 1)
 
-for (const { id, ifMatch } of writes) {
+for (const { id, ifMatch, method } of writes) {
   const prepare = async () => {
     const request = await requestFor(server, id)
     const read = async () => await send({ ...request, id: ifMatch as OperationId, body: undefined })
@@ -81,7 +81,7 @@ for (const { id, ifMatch } of writes) {
       const { request, read, etag } = await prepare()
       const reply = await send(request, { headers: { 'if-match': value(etag) } })
       t.equal(reply.status, successStatus(id), `${value(etag)} ${reply.text.slice(0, 200)}`)
-      if (reply.status !== 200) continue
+      if (reply.status !== 200 || method === 'DELETE') continue
       t.not(reply.headers.get('etag'), etag, 'the ETag changes')
       t.equal(reply.headers.get('etag'), (await read()).headers.get('etag'), 'a read returns the new ETag')
       t.equal(

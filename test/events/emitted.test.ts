@@ -171,7 +171,9 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   // The event has the service account, and the response the key.
   createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
+  deleteOpenAiFile: () => null,
   createOpenAiFile: ({ id }) => `/storage/files/${id}`,
+  createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   createChat: ({ id }) => `/ai/messages/${id}`,
   createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
@@ -202,6 +204,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   rotateWebhookSecret: 'getWebhookEndpoint',
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
+  deleteOpenAiFile: 'getFile',
   retryDocument: 'getDocument',
   cancelOrder: 'getOrder',
   expireCheckout: 'getCheckout',
@@ -378,7 +381,7 @@ for (const info of writes) {
     const ask = await requestFor(server, id)
     const { caller } = ask
     const endpoint = caller === server.admin ? adminsEndpoint : await listen(caller)
-    const get = (info.ifMatch ?? reads[id]) as OperationId | undefined
+    const get = (reads[id] ?? info.ifMatch ?? undefined) as OperationId | undefined
     const before = get === undefined ? null : (await send({ ...ask, id: get, body: undefined })).body
     const position = await lastPosition()
     const keyed: Record<string, string> = idempotent ? { 'idempotency-key': 'once' } : {}

@@ -148,7 +148,7 @@ const openAiUploadFields = () => ({
   name: `report ${randomHex()}.txt`,
   purpose: 'assistants',
   'expires_after[anchor]': 'created_at',
-  'expires_after[seconds]': '86400',
+  'expires_after[seconds]': 86_400,
   file: uploadFields().file,
 })
 
