@@ -14,6 +14,7 @@ import {
 import { requireKnowledgeBases } from '../services/ai/knowledge/access.ts'
 import { searchWithinLimit } from '../services/ai/search/search-within-limit.ts'
 import { toPassage } from '../services/ai/search/search.ts'
+import { requiredAccess } from '../services/projects/access.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 
 export const aiKnowledge = {
@@ -76,7 +77,8 @@ export const aiKnowledge = {
 
   async searchKnowledgeBases(request, services) {
     const { knowledge_base_ids: ids, query, limit = 10, filters } = request.body
-    const projects = await requireKnowledgeBases(services.db, request.principal, ids, null)
+    const { role } = requiredAccess(request.operation)
+    const projects = await requireKnowledgeBases(services.db, request.principal, ids, null, role)
     // The usage of a search in one project counts to it.
     const projectId = projects.size === 1 ? [...projects][0] : null
     if (projectId !== null) request.noteProject(projectId)

@@ -97,12 +97,18 @@ export function page<Parameters, Filters, Sort extends string, Row extends { id:
     { uncounted = false, after }: { uncounted?: boolean; after?: string } = {},
   ): Promise<Page<Row>> => {
     const choice = { ...choiceOf(list, parameters), uncounted }
-    const { statement, names, keys } = composeOnce(after === undefined ? choice : { ...choice, start: 'cursor' })
+    const { statement, names, keys } = composeOnce(
+      after === undefined ? choice : { ...choice, start: 'cursor' },
+    )
     const { sort, order, limit, cursor } = parameters
     const fingerprint = fingerprintOf(label, sort, order, selectionOf(list, parameters))
     const from = cursor === undefined ? null : startOf(cursor, fingerprint, keys)
     const query = { ...parameters, page: from?.page ?? parameters.page }
-    const own = { offset: offsetOf(query), after_value: from?.values[0], after_id: after ?? from?.values.at(-1) }
+    const own = {
+      offset: offsetOf(query),
+      after_value: from?.values[0],
+      after_id: after ?? from?.values.at(-1),
+    }
     const rows = await db
       .sql(statement as Statement<Row & OwnColumns>, valuesOf(names, { ...query, ...own, limit: limit + 1 }))
       .catch((error: unknown) => {

@@ -2,6 +2,7 @@
 import * as sql from '../../../generated/sql/knowledge.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { invalidField, notFound } from '../../../infra/errors.ts'
+import type { Rank } from '../../projects/access.ts'
 import { requireRole } from '../../projects/resource-access.ts'
 import type { Principal } from '../../users/authentication.ts'
 
@@ -16,6 +17,7 @@ export async function requireKnowledgeBases(
   principal: Principal,
   ids: string[],
   projectId: string | null,
+  role: Rank = 'viewer',
 ): Promise<Set<string | null>> {
   if (ids.length === 0) return new Set()
   const rows = new Map(
@@ -26,8 +28,7 @@ export async function requireKnowledgeBases(
     if (row === undefined || row.project_status === 'deleted') throw notFound('knowledge base', id)
     return row
   })
-  for (const row of knowledgeBases)
-    requireRole(row, principal, 'viewer', { name: 'knowledge base', id: row.id })
+  for (const row of knowledgeBases) requireRole(row, principal, role, { name: 'knowledge base', id: row.id })
   const foreign = projectId === null ? undefined : knowledgeBases.find((row) => row.project_id !== projectId)
   if (foreign !== undefined)
     throw invalidField(
