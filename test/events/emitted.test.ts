@@ -173,7 +173,6 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   confirmTotp: () => '/user/totp',
   deleteOpenAiFile: () => null,
   createOpenAiFile: ({ id }) => `/storage/files/${id}`,
-  createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   createChat: ({ id }) => `/ai/messages/${id}`,
   createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
