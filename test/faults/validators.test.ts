@@ -1,10 +1,12 @@
-// Validators and tools of others on the published document. Nothing is found, and what each says is asserted.
+// Validators, tools and clients of others. Nothing is found in the published document, and what each says is
+// asserted.
 // `npm run faults -- validators` installs them from npm; test/contract/generators.test.ts has the generators
 // openapi-typescript, oazapfts, orval and hey-api.
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
 import t from 'tap'
 import ts from 'typescript'
 import { createPlatformClient } from '../../generated/client/index.js'
@@ -19,6 +21,8 @@ const packages = {
   'swagger-typescript-api': '13.13.0',
   '@seriousme/openapi-schema-validator': '2.11.0',
   '@readme/openapi-parser': '9.0.0',
+  ai: '7.0.173',
+  '@ai-sdk/openai-compatible': '3.0.92',
 }
 
 if (isLongForm) {
@@ -26,13 +30,13 @@ if (isLongForm) {
   t.teardown(() => rmSync(folder, { recursive: true }))
   const skip = !installed(folder) && 'the packages cannot be installed'
   /** Runs a program in the folder. @returns what it prints. */
-  const run = (program: string): string => {
+  const run = async (program: string): Promise<string> => {
     const args = ['--input-type=module', '--eval', program]
-    return execFileSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+    return (await promisify(execFile)(process.execPath, args, { cwd: folder })).stdout
   }
 
   t.test('@seriousme/openapi-schema-validator finds the document valid', { skip }, async (t) => {
-    const said = run(`
+    const said = await run(`
       import { Validator } from '@seriousme/openapi-schema-validator'
       const validator = new Validator()
       const { valid, errors = [] } = await validator.validate(${JSON.stringify(document)})
@@ -41,14 +45,14 @@ if (isLongForm) {
   })
 
   t.test('@readme/openapi-parser finds the document valid, without warnings', { skip }, async (t) => {
-    const said = run(`
+    const said = await run(`
       import { validate } from '@readme/openapi-parser'
       console.log(JSON.stringify(await validate(${JSON.stringify(document)})))`)
     t.match(JSON.parse(said), { valid: true, warnings: [] })
   })
 
   t.test('the client of swagger-typescript-api compiles in strict mode', { skip }, async (t) => {
-    run(`
+    await run(`
       import { generateApi } from 'swagger-typescript-api'
       const input = ${JSON.stringify(document)}
       await generateApi({ input, output: ${JSON.stringify(folder)}, fileName: 'api.ts', silent: true })`)
@@ -67,6 +71,24 @@ if (isLongForm) {
       [],
     )
     t.ok(program.getSourceFile(join(folder, 'api.ts'))!.text.includes('class Api'))
+  })
+
+  t.test("Vercel's AI SDK generates and streams a text", { skip }, async (t) => {
+    const server = await startServer(t)
+    const { key } = await server.person()
+    const said = await run(`
+      import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+      import { generateText, streamText } from 'ai'
+      const options = { name: 'platform', baseURL: '${server.url}/v1', apiKey: '${key}', includeUsage: true }
+      const model = createOpenAICompatible(options)('extractive-1')
+      const { text, finishReason } = await generateText({ model, prompt: 'Where is the lantern?' })
+      const stream = streamText({ model, prompt: 'Where is the lantern?' })
+      const streamed = await Array.fromAsync(stream.textStream)
+      console.log(JSON.stringify({ text, finishReason, streamed, usage: await stream.usage }))`)
+    const { text, streamed, ...rest } = JSON.parse(said)
+    t.match(text, /no documents/)
+    t.equal(streamed.join(''), text)
+    t.match(rest, { finishReason: 'stop', usage: { inputTokens: /[1-9]/, outputTokens: /[1-9]/ } })
   })
 
   t.test(
