@@ -59,27 +59,28 @@ export interface AddUsageRow {
  * none. The user must be locked. No row if they are not counted.
  * @see prisma/sql/chat/charge-tokens.sql
  */
-export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; tokens_per_day: number; heartbeat_timeout_seconds: number; credential_id: string | null; project_id: string | null; model: string }, ChargeTokensRow>(
+export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; cost_micros: number; tokens_per_day: number; heartbeat_timeout_seconds: number; credential_id: string | null; project_id: string | null; model: string }, ChargeTokensRow>(
   'chat/charge-tokens',
   `WITH charged AS (
   INSERT INTO ai_usage AS u
     (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
-  SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, 0
-  WHERE $4::bigint = 0 OR coalesce((
+  SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, $4
+  WHERE $5::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
-      AND heartbeat_at > now() - make_interval(secs => $5)
-), 0) + $3::bigint <= $4::bigint
+      AND heartbeat_at > now() - make_interval(secs => $6)
+), 0) + $3::bigint <= $5::bigint
   ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
-    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens
+    SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
+      cost_micros = u.cost_micros + excluded.cost_micros
   RETURNING day, limits_of
 )
-SELECT day::text, limits_of, count_usage($1, day, coalesce($6, ''), coalesce($7, ''), $8, 0, 0, 0, 0,
-  $3::bigint, 0, 0) AS counted FROM charged`,
-  ['user_id', 'api_key_id', 'tokens', 'tokens_per_day', 'heartbeat_timeout_seconds', 'credential_id', 'project_id', 'model'],
+SELECT day::text, limits_of, count_usage($1, day, coalesce($7, ''), coalesce($8, ''), $9, 0, 0, 0, 0,
+  $3::bigint, 0, $4::bigint) AS counted FROM charged`,
+  ['user_id', 'api_key_id', 'tokens', 'cost_micros', 'tokens_per_day', 'heartbeat_timeout_seconds', 'credential_id', 'project_id', 'model'],
 )
 export interface ChargeTokensRow {
   day: string
@@ -91,16 +92,17 @@ export interface ChargeTokensRow {
  * Corrects the tokens that were counted to the usage of a day.
  * @see prisma/sql/chat/correct-tokens.sql
  */
-export const correctTokens = optional<{ tokens: number; api_key_id: string; day: string; limits_of: string; user_id: string; credential_id: string | null; project_id: string | null; model: string }, CorrectTokensRow>(
+export const correctTokens = optional<{ tokens: number; cost_micros: number; api_key_id: string; day: string; limits_of: string; user_id: string; credential_id: string | null; project_id: string | null; model: string }, CorrectTokensRow>(
   'chat/correct-tokens',
   `WITH corrected AS (
-  UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint
-  WHERE api_key_id = $2 AND day = $3::text::date AND limits_of = $4
+  UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint,
+    cost_micros = cost_micros + $2::bigint
+  WHERE api_key_id = $3 AND day = $4::text::date AND limits_of = $5
   RETURNING day
 )
-SELECT count_usage($5, day, coalesce($6, ''), coalesce($7, ''), $8, 0, 0, 0, 0,
-  $1::bigint, 0, 0) AS counted FROM corrected`,
-  ['tokens', 'api_key_id', 'day', 'limits_of', 'user_id', 'credential_id', 'project_id', 'model'],
+SELECT count_usage($6, day, coalesce($7, ''), coalesce($8, ''), $9, 0, 0, 0, 0,
+  $1::bigint, 0, $2::bigint) AS counted FROM corrected`,
+  ['tokens', 'cost_micros', 'api_key_id', 'day', 'limits_of', 'user_id', 'credential_id', 'project_id', 'model'],
 )
 export interface CorrectTokensRow {
   counted: number | null
@@ -206,9 +208,9 @@ export interface FindAnswerInProgressRow {
  */
 export const findMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, FindMessageRow>(
   'chat/find-message',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
-  'completion_tokens', m.completion_tokens,
-  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
   SELECT jsonb_agg(
     (c - 'revision' - 'at' - 'workspace_id')
@@ -236,6 +238,7 @@ export interface FindMessageRow {
   content: string
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
+  provider: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
@@ -311,22 +314,24 @@ export interface FindSessionRow {
  * answer.
  * @see prisma/sql/chat/finish-message.sql
  */
-export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; content: string; citations: object | string; error: object | string | null; passages: number | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
+export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number | null; provider: string | null; content: string; citations: object | string; error: object | string | null; passages: number | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
   'chat/finish-message',
   `UPDATE ai_messages SET
   status = $1,
   finish_reason = $2,
   prompt_tokens = $3,
   completion_tokens = $4,
-  content = $5,
-  citations = $6,
-  error = $7,
-  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', $8::int)),
+  cost_micros = $5,
+  provider = $6,
+  content = $7,
+  citations = $8,
+  error = $9,
+  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', $10::int)),
   heartbeat_at = NULL,
-  key_digest = CASE WHEN $9 THEN key_digest END
-WHERE id = $10 AND status = 'in_progress'
+  key_digest = CASE WHEN $11 THEN key_digest END
+WHERE id = $12 AND status = 'in_progress'
 RETURNING session_id, usage_project_id`,
-  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'content', 'citations', 'error', 'passages', 'keep_idempotency_key', 'id'],
+  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'provider', 'content', 'citations', 'error', 'passages', 'keep_idempotency_key', 'id'],
 )
 export interface FinishMessageRow {
   session_id: string | null
@@ -427,9 +432,9 @@ export interface ListKnowledgeBasesRow {
 export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string }, 'position', ListMessagesRow>(
   'chat/list-messages',
   {
-    select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
-  'completion_tokens', m.completion_tokens,
-  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+    select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
   SELECT jsonb_agg(
     (c - 'revision' - 'at' - 'workspace_id')
@@ -468,6 +473,7 @@ export interface ListMessagesRow {
   content: string
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
+  provider: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
@@ -752,9 +758,9 @@ export interface ReadHistoryRow {
  */
 export const readMessageAndLockProject = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageAndLockProjectRow>(
   'chat/read-message-and-lock-project',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
-  'completion_tokens', m.completion_tokens,
-  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
   SELECT jsonb_agg(
     (c - 'revision' - 'at' - 'workspace_id')
@@ -785,6 +791,7 @@ export interface ReadMessageAndLockProjectRow {
   content: string
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
+  provider: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
@@ -807,9 +814,9 @@ export interface ReadMessageAndLockProjectRow {
  */
 export const readMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageRow>(
   'chat/read-message',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, jsonb_build_object('prompt_tokens', m.prompt_tokens,
-  'completion_tokens', m.completion_tokens,
-  'total_tokens', m.prompt_tokens + m.completion_tokens) AS usage,
+  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
+  'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
   SELECT jsonb_agg(
     (c - 'revision' - 'at' - 'workspace_id')
@@ -841,6 +848,7 @@ export interface ReadMessageRow {
   content: string
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
+  provider: string | null
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]

@@ -1112,14 +1112,15 @@ export interface SetDocumentFailedRow {
  * Marks a document as parsed. A new text makes a new revision.
  * @see prisma/sql/knowledge/set-document-ready.sql
  */
-export const setDocumentReady = one<{ is_new: boolean; charset: string | null; warnings: object | string; tokens: number; chunk_count: number; id: string }, SetDocumentReadyRow>(
+export const setDocumentReady = one<{ is_new: boolean; charset: string | null; warnings: object | string; tokens: number; chunk_count: number; embedding_model: string | null; id: string }, SetDocumentReadyRow>(
   'knowledge/set-document-ready',
   `WITH d AS (
   UPDATE documents SET status = 'ready', error = NULL, revision = revision + CASE WHEN $1 THEN 1
     ELSE 0 END,
     charset = $2, warnings = $3, tokens = $4, chunk_count = $5,
+    embedding_model = $6,
     indexed_at = now(), updated_at = greatest(now(), updated_at + interval '1 millisecond')
-  WHERE id = $6 RETURNING *
+  WHERE id = $7 RETURNING *
 )
 SELECT d.id, d.knowledge_base_id, d.name,
 jsonb_build_object(
@@ -1128,7 +1129,7 @@ jsonb_build_object(
 ) AS source,
 d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
 d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM d JOIN knowledge_bases k ON k.id = d.knowledge_base_id`,
-  ['is_new', 'charset', 'warnings', 'tokens', 'chunk_count', 'id'],
+  ['is_new', 'charset', 'warnings', 'tokens', 'chunk_count', 'embedding_model', 'id'],
 )
 export interface SetDocumentReadyRow {
   id: string

@@ -16,17 +16,31 @@ export interface ProviderSettings {
 
 export interface ModelSettings {
   id: string
+  /** The id that the server has for it. */
+  upstreamId: string
   /** In tokens; null when unknown. */
   contextWindow: number | null
   maxOutputTokens: number | null
-  /** Per million tokens; null for a free model. */
-  price: { input: number; output: number } | null
+  /** Null for a model without a price. */
+  price: ModelPrice | null
+}
+
+/** Per million tokens. */
+export interface ModelPrice {
+  input: number
+  /** Of input that the server had in its cache. */
+  cachedInput: number
+  output: number
 }
 
 export interface EmbeddingSettings {
   model: string
+  /** The id that the server has for it. */
+  upstreamId: string
   /** Length of a vector. */
   dimensions: number
+  /** Per million tokens; null without a price. */
+  inputPrice: number | null
 }
 
 /** The model that is always available. No provider may use its id. */
@@ -46,13 +60,16 @@ export function readProviders(json: string): ProviderSettings[] {
     providers.map(({ name }) => name),
     'two providers have the same name',
   )
-  requireUnique(
-    providers.flatMap(({ models }) => models.map(({ id }) => id)),
-    'two models have the same id',
-  )
-  if (providers.filter(({ embeddings }) => embeddings !== null).length > 1)
+  for (const { name, models } of providers)
+    requireUnique(
+      models.map(({ id }) => id),
+      `two models of ${name} have the same id`,
+    )
+  const [first, ...others] = providers.flatMap(({ embeddings }) => embeddings ?? [])
+  if (others.some(({ model, dimensions }) => model !== first.model || dimensions !== first.dimensions))
     throw new ConfigError(
-      `${variable}: only one provider can have \`embeddings\`; vectors of two models are not comparable.`,
+      `${variable}: all \`embeddings\` must have the same \`model\` and \`dimensions\`; vectors of two ` +
+        'models are not comparable.',
     )
   return providers
 }
@@ -76,17 +93,22 @@ function readProvider(item: unknown, at: string): ProviderSettings {
 function readModel(item: unknown, at: string): ModelSettings {
   const fields = object(item, at, [
     'id',
+    'upstream_id',
     'context_window',
     'max_output_tokens',
     'input_price',
+    'cached_input_price',
     'output_price',
   ])
   const id = word(fields.id, `${at}.id`)
   if (id === builtinModel) throw invalid(`${at}.id`, `not be ${builtinModel}, which is reserved`)
   if ((fields.input_price === undefined) !== (fields.output_price === undefined))
     throw invalid(at, 'have both input_price and output_price, or neither')
+  if (fields.cached_input_price !== undefined && fields.input_price === undefined)
+    throw invalid(at, 'have cached_input_price only with input_price')
   return {
     id,
+    upstreamId: fields.upstream_id === undefined ? id : word(fields.upstream_id, `${at}.upstream_id`),
     contextWindow: optionalCount(fields.context_window, `${at}.context_window`),
     maxOutputTokens: optionalCount(fields.max_output_tokens, `${at}.max_output_tokens`),
     price:
@@ -94,16 +116,20 @@ function readModel(item: unknown, at: string): ModelSettings {
         ? null
         : {
             input: price(fields.input_price, `${at}.input_price`),
+            cachedInput: price(fields.cached_input_price ?? fields.input_price, `${at}.cached_input_price`),
             output: price(fields.output_price, `${at}.output_price`),
           },
   }
 }
 
 function readEmbeddings(item: unknown, at: string): EmbeddingSettings {
-  const fields = object(item, at, ['model', 'dimensions'])
+  const fields = object(item, at, ['model', 'upstream_id', 'dimensions', 'input_price'])
+  const model = word(fields.model, `${at}.model`)
   return {
-    model: word(fields.model, `${at}.model`),
+    model,
+    upstreamId: fields.upstream_id === undefined ? model : word(fields.upstream_id, `${at}.upstream_id`),
     dimensions: count(fields.dimensions, `${at}.dimensions`, 16_000),
+    inputPrice: fields.input_price === undefined ? null : price(fields.input_price, `${at}.input_price`),
   }
 }
 

@@ -116,7 +116,8 @@ function requireOwnHost({ filesUrl, publicUrl }: PlainSettings): void {
 }
 
 function defaultModel({ aiProviders, aiDefaultModel }: PlainSettings): string {
-  const models = [...aiProviders.flatMap((provider) => provider.models.map(({ id }) => id)), builtinModel]
+  const ids = aiProviders.flatMap((provider) => provider.models.map(({ id }) => id))
+  const models = [...new Set([...ids, builtinModel])]
   return requireOneOf('AI_DEFAULT_MODEL', aiDefaultModel ?? models[0], models)
 }
 

@@ -652,9 +652,12 @@ const ai = {
     description: `
       Servers of AI models that speak OpenAI's API: a JSON array on one line. A server has \`name\`,
       \`base_url\`, and optionally \`api_key\`, \`models\` and \`embeddings\`. A model has \`id\`, and
-      optionally \`context_window\`, \`max_output_tokens\`, \`input_price\` and \`output_price\` (per
-      million tokens). \`embeddings\` has \`model\` and \`dimensions\`; only one server may have it. The
-      built-in model extractive-1, which quotes from knowledge bases, is always available.`,
+      optionally \`upstream_id\` (the id that the server has for it), \`context_window\`,
+      \`max_output_tokens\`, \`input_price\`, \`output_price\` and \`cached_input_price\` (per million
+      tokens). If several servers have a model, they are tried in this order until one answers.
+      \`embeddings\` has \`model\`, \`dimensions\`, and optionally \`upstream_id\` and \`input_price\`; all
+      servers have the same model. The built-in model extractive-1, which quotes from knowledge bases, is
+      always available.`,
   }),
   aiDefaultModel: optional(
     text('AI_DEFAULT_MODEL', {
@@ -670,19 +673,19 @@ const ai = {
     example: 'eur',
     description: 'Currency of the prices in AI_UPSTREAMS.',
   }),
-  aiTimeout: seconds('AI_TIMEOUT', 300, 'Seconds that an answer may take as a whole.'),
+  aiTimeout: seconds('AI_TIMEOUT', 300, 'Seconds that an answer of a server may take as a whole.'),
   aiFirstTokenTimeout: seconds(
     'AI_FIRST_TOKEN_TIMEOUT',
     60,
-    'Seconds until the first token of an answer, retries included. They start again after an attempt that ' +
-      'sent reasoning only.',
+    'Seconds until the first token of an answer of a server, retries included. They start again after an ' +
+      'attempt that sent reasoning only.',
   ),
   aiIdleTimeout: seconds('AI_IDLE_TIMEOUT', 30, 'Seconds between two chunks of an answer.'),
   aiRetries: integer('AI_RETRIES', {
     min: 0,
     max: 10,
     default: 2,
-    description: 'Number of retries after a model server failed before the first token.',
+    description: 'Number of retries after the last server of a model failed before the first token.',
   }),
   aiStreamsPerUser: integer('AI_STREAMS_PER_USER', {
     min: 1,

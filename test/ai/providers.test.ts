@@ -98,7 +98,11 @@ t.test('an answer arrives with its finish reason and its usage', async (t) => {
   })
   t.equal(error, null)
   t.equal(text, 'I have heard: Grüße 👋 to you')
-  t.same(end, { finishReason: 'stop', usage: { promptTokens: 15, completionTokens: 7 }, toolCalls: [] })
+  t.same(end, {
+    finishReason: 'stop',
+    usage: { promptTokens: 15, completionTokens: 7, cachedTokens: 0 },
+    toolCalls: [],
+  })
   const [request] = modelServer.requests
   t.same(request.body, {
     model: 'small',
@@ -188,7 +192,9 @@ t.test('an answer is the same in every valid stream format', async (t) => {
       end,
       {
         finishReason: 'stop',
-        usage: variants.includes('no_usage') ? null : { promptTokens: 5, completionTokens: 6 },
+        usage: variants.includes('no_usage')
+          ? null
+          : { promptTokens: 5, completionTokens: 6, cachedTokens: 0 },
         toolCalls: [],
       },
       variants.join(),
@@ -910,6 +916,12 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'language',
       context_window: 8000,
       max_output_tokens: 1000,
+      price: {
+        currency: 'usd',
+        input_micros: 250_000,
+        cached_input_micros: 250_000,
+        output_micros: 2_000_000,
+      },
       is_default: true,
     },
     {
@@ -918,6 +930,7 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'language',
       context_window: null,
       max_output_tokens: null,
+      price: null,
       is_default: false,
     },
     {
@@ -926,12 +939,13 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'extractive',
       context_window: null,
       max_output_tokens: null,
+      price: null,
       is_default: false,
     },
   ])
   t.equal(providers.default, 'b')
   t.same(['a', 'b', 'extractive-1', 'c', '__proto__'].map(providers.has), [true, true, true, false, false])
-  t.same(providers.priceOf('b'), { input: 0.25, output: 2 })
+  t.same(providers.priceOf('b'), { input: 0.25, cachedInput: 0.25, output: 2 })
   t.equal(providers.priceOf('a'), null)
   t.equal(providers.priceOf('extractive-1'), null)
   t.equal(providers.embed, null)
@@ -978,13 +992,16 @@ t.test('an invalid setting is named, and its secrets are not repeated', async (t
     ],
     [[{ ...provider, embeddings: { model: 'e' } }], /^AI_UPSTREAMS\[0\]\.embeddings\.dimensions/],
     [[provider, { ...provider, models: [] }], /^AI_UPSTREAMS: two providers have the same name/],
-    [[provider, { ...provider, name: 'two' }], /^AI_UPSTREAMS: two models have the same id/],
+    [
+      [{ ...provider, models: [{ id: 'm' }, { id: 'm' }] }],
+      /^AI_UPSTREAMS: two models of one have the same id/,
+    ],
     [
       [
         { ...provider, embeddings: { model: 'e', dimensions: 3 } },
-        { name: 'two', base_url: 'http://h', embeddings: { model: 'e', dimensions: 3 } },
+        { name: 'two', base_url: 'http://h', embeddings: { model: 'e', dimensions: 4 } },
       ],
-      /^AI_UPSTREAMS: only one provider/,
+      /^AI_UPSTREAMS: all `embeddings` must have the same/,
     ],
   ]
   for (const [value, message] of cases) {

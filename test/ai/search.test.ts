@@ -369,6 +369,11 @@ t.test('vector and keyword rankings are combined', async (t) => {
     ['A cat sleeps.', 'A document without vectors, with a cat.'],
     'vectors of another length are not compared',
   )
+  await db.prisma.document.updateMany({ where: { knowledgeBaseId: base }, data: { embeddingModel: 'old' } })
+  const byModel = async (embeddingModel: string): Promise<string[]> =>
+    texts(await find(ada, base, 'cat', { embedding: embed('cat'), embeddingModel }))
+  t.ok((await byModel('old')).includes('Feline grace.'))
+  t.notOk((await byModel('new')).includes('Feline grace.'), 'vectors of another model are not compared')
 })
 
 t.test('the index counts are correct after concurrent replacements and deletions', async (t) => {

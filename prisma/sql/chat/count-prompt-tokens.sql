@@ -1,3 +1,3 @@
--- Adds tokens for embeddings to what a user used on a day.
+-- Adds tokens for embeddings and their cost to what a user used on a day.
 count_usage(:user_id, day, coalesce(:credential_id?, ''), coalesce(:project_id?, ''), :model, 0, 0, 0, 0,
-  :tokens::bigint, 0, 0)
+  :tokens::bigint, 0, :cost_micros::bigint)

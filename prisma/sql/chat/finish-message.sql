@@ -7,6 +7,8 @@ UPDATE ai_messages SET
   finish_reason = :finish_reason?,
   prompt_tokens = :prompt_tokens,
   completion_tokens = :completion_tokens,
+  cost_micros = :cost_micros?,
+  provider = :provider?,
   content = :content,
   citations = :citations,
   error = :error?,

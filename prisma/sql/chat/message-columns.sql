@@ -5,7 +5,8 @@
 -- @type searched Schemas['Message']['searched']
 -- @type error Schemas['Message']['error']
 -- @type metadata Record<string, string>
-m.id, m.session_id, m.role, m.content, m.status, m.model, m.finish_reason, {usage row=m},
+m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+{message-usage},
 coalesce((
   SELECT jsonb_agg(
     (c - 'revision' - 'at' - 'workspace_id')

@@ -114,7 +114,6 @@ function write(body: any, script: Script): Written {
     pieces,
     finishReason,
     usage: {
-      ...usage,
       total_tokens: usage.prompt_tokens + usage.completion_tokens,
       prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
       completion_tokens_details: {
@@ -123,6 +122,7 @@ function write(body: any, script: Script): Written {
         accepted_prediction_tokens: 0,
         rejected_prediction_tokens: 0,
       },
+      ...usage,
     },
   }
 }

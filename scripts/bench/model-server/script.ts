@@ -56,7 +56,11 @@ export interface Script {
   piecesPerSecond?: number
   finishReason?: 'stop' | 'length' | 'content_filter' | (string & {})
   /** Default: counts words. */
-  usage?: { prompt_tokens: number; completion_tokens: number }
+  usage?: {
+    prompt_tokens: number
+    completion_tokens: number
+    prompt_tokens_details?: { cached_tokens: number }
+  }
   /** The first piece is sent when this resolves. */
   when?: Promise<unknown>
   /** Sent before the answer as `reasoning_content`, one piece each. */

@@ -47,13 +47,21 @@ export async function embedWithinLimit(
     model: embed.model,
   }
   const estimated = estimateTokens(texts)
-  const charged = await chargeTokens(db, account, estimated, tokensPerDay)
+  // The price is per million tokens.
+  const costOfTokens = (tokens: number): number => Math.round(tokens * (embed.price ?? 0))
+  const charged = await chargeTokens(db, account, estimated, costOfTokens(estimated), tokensPerDay)
   if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
     if (tokens === estimated) return
     const { day, limits_of } = charged
-    await sql.correctTokens(db, { ...account, day, limits_of, tokens: tokens - estimated })
+    await sql.correctTokens(db, {
+      ...account,
+      day,
+      limits_of,
+      tokens: tokens - estimated,
+      cost_micros: costOfTokens(tokens) - costOfTokens(estimated),
+    })
   }
   try {
     const vectors = await embed(texts, signal, (tokens) => {
@@ -85,11 +93,13 @@ async function chargeTokens(
   db: Db,
   charged: Charged,
   tokens: number,
+  costMicros: number,
   tokensPerDay: number,
 ): Promise<sql.ChargeTokensRow | null> {
   const row = {
     ...charged,
     tokens,
+    cost_micros: costMicros,
     tokens_per_day: tokensPerDay,
     heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
   }

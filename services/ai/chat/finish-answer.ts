@@ -24,6 +24,8 @@ export interface Outcome {
   status: components['schemas']['MessageStatus']
   finishReason: FinishReason
   promptTokens: number
+  /** Those of them that the provider had in its cache. */
+  cachedTokens: number
   completionTokens: number
   error: ApiError | null
 }
@@ -31,6 +33,8 @@ export interface Outcome {
 export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
   model: string
+  /** The provider that was asked last; null if none was, or that is not known. */
+  provider: string | null
   principal: Pick<Principal, 'userId' | 'projectIds'> & { credentialId: string | null }
   /** How many passages the search found; null if that is not known. */
   passages: number | null
@@ -44,15 +48,28 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
 export async function finishMessage(
   tx: Transaction,
   { events, providers }: FinishServices,
-  { id, model, principal, content, citations, passages, keepIdempotencyKey, ...outcome }: FinishedAnswer,
+  {
+    id,
+    model,
+    provider,
+    principal,
+    content,
+    citations,
+    passages,
+    keepIdempotencyKey,
+    ...outcome
+  }: FinishedAnswer,
 ): Promise<OwnedMessage | null> {
   const { status, finishReason, promptTokens, completionTokens, error } = outcome
+  const costMicros = costOf(outcome, providers.priceOf(model, provider))
   const row = await sql.finishMessage(tx, {
     id,
     status,
     finish_reason: finishReason,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
+    cost_micros: costMicros,
+    provider,
     content,
     citations: JSON.stringify(citations),
     passages,
@@ -77,11 +94,7 @@ export async function finishMessage(
         projectId: row.usage_project_id,
         model,
       },
-      {
-        promptTokens,
-        completionTokens,
-        costMicros: costOf(outcome, providers.priceOf(model)),
-      },
+      { promptTokens, completionTokens, costMicros },
     )
   const [found] = await Promise.all([findMessage(tx, id, principal), ofSession, ofKey])
   const message = found!
@@ -113,6 +126,7 @@ export async function finishWithStoredContent(
   await finishMessage(tx, services, {
     id,
     model,
+    provider: null,
     principal: { userId, projectIds: null, credentialId },
     content,
     citations,
@@ -120,6 +134,7 @@ export async function finishWithStoredContent(
     status,
     finishReason: null,
     promptTokens,
+    cachedTokens: 0,
     completionTokens: countTokens(content),
     keepIdempotencyKey: true,
     error: status === 'failed' ? unavailable('The server stopped before the end of this answer.') : null,

@@ -1,7 +1,7 @@
 // Generates one answer: searches the knowledge bases, builds the prompt and copies what the model streams
 // into a LiveAnswer. `extractive-1` quotes the passages without a language model.
 import type { Database } from '../../../infra/database/database.ts'
-import { builtinModel } from '../../../infra/config/ai-providers.ts'
+import { builtinModel, builtinProvider } from '../../../infra/config/ai-providers.ts'
 import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
 import { queryTerms } from '../extractive/query-terms.ts'
 import type { Providers } from '../providers/providers.ts'
@@ -50,7 +50,8 @@ async function searchKnowledge(
   const { conversation, knowledgeBaseIds, filters, principal } = task
   const query = truncateText(conversation.query ?? conversation.question, maxQueryLength)
   const embedding = await embedQuery(query, task, signal, services)
-  const search = { knowledgeBaseIds, query, limit: maxPassages, filters, embedding }
+  const vector = { embedding, embeddingModel: services.providers.embed?.model }
+  const search = { knowledgeBaseIds, query, limit: maxPassages, filters, ...vector }
   return await services.searches.search(principal, search, signal)
 }
 
@@ -80,6 +81,7 @@ async function quotePassages(
 ): Promise<Outcome> {
   const { task, signal } = answer
   answer.promptTokens = countTokens(task.conversation.question)
+  answer.provider = builtinProvider
   const { pieces, finishReason } = await extract(database, task, found)
   signal.throwIfAborted()
   for (const piece of pieces) {
@@ -121,12 +123,22 @@ async function streamFromProvider(
     }
   }
   const { finishReason, usage, toolCalls } = await providers.complete(
-    { ...task.options, model: task.model, messages, signal, requestId: task.requestId },
+    {
+      ...task.options,
+      model: task.model,
+      messages,
+      signal,
+      requestId: task.requestId,
+      onProvider: (name) => {
+        answer.provider = name
+      },
+    },
     addText,
   )
   answer.toolCalls = toolCalls
   return outcomeOf(answer, finishReason, {
     promptTokens: plausibleCount(usage?.promptTokens),
+    cachedTokens: usage?.cachedTokens ?? 0,
     completionTokens: plausibleCount(usage?.completionTokens),
   })
 }
@@ -135,8 +147,9 @@ async function streamFromProvider(
 function outcomeOf(
   answer: LiveAnswer,
   finishReason: FinishReason,
-  reported: { promptTokens: number | null; completionTokens: number | null } = {
+  reported: { promptTokens: number | null; cachedTokens: number; completionTokens: number | null } = {
     promptTokens: null,
+    cachedTokens: 0,
     completionTokens: null,
   },
 ): Outcome {
@@ -144,6 +157,7 @@ function outcomeOf(
     status: finishReason === 'stop' ? 'completed' : 'incomplete',
     finishReason,
     promptTokens: reported.promptTokens ?? answer.promptTokens,
+    cachedTokens: reported.promptTokens === null ? 0 : reported.cachedTokens,
     completionTokens: reported.completionTokens ?? countTokens(answer.content),
     error: null,
   }

@@ -230,6 +230,7 @@ export class Generations {
     const partial = {
       finishReason: null,
       promptTokens: answer.promptTokens,
+      cachedTokens: 0,
       completionTokens: countTokens(answer.content),
     }
     if (answer.signal.aborted) return { ...partial, status: 'canceled', error: null }
@@ -252,6 +253,7 @@ export class Generations {
       ...outcome,
       id: answer.id,
       model: task.model,
+      provider: answer.provider,
       principal,
       keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,

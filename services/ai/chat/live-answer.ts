@@ -48,6 +48,8 @@ export class LiveAnswer implements AnswerContent {
   readonly parts: Part[] = []
   /** The functions that the model calls, when it has ended. */
   toolCalls: ToolCall[] = []
+  /** The provider that was asked last; null before. */
+  provider: string | null = null
   /** How many passages the search found; null before the search. */
   passages: number | null = null
   /** Tokens of the prompt; 0 until the prompt is known. */

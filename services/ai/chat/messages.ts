@@ -77,11 +77,13 @@ export function toMessage({ user_id: _user, owner_id: _owner, ...message }: Owne
 
 /** The answer to a chat request. */
 export function toChatResponse(message: Message): ChatResponse {
-  const { id, session_id, model, role, content, citations, searched, status, finish_reason, usage } = message
+  const { id, session_id, model, provider, role, content } = message
+  const { citations, searched, status, finish_reason, usage } = message
   return {
     id,
     session_id,
     model: model!,
+    provider,
     message: { id, role, content, citations },
     status,
     finish_reason,

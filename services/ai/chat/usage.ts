@@ -2,6 +2,7 @@
 // counted in the transaction that finishes it. Embeddings are counted before they are computed, see
 // embeddings.ts.
 import * as sql from '../../../generated/sql/chat.ts'
+import type { ModelPrice } from '../../../infra/config/ai-providers.ts'
 import type { Db, SqlClient } from '../../../infra/database/database.ts'
 import { ApiError, type ReachedLimit } from '../../../infra/errors.ts'
 
@@ -35,16 +36,19 @@ export function startOfNextDay(): number {
 export interface Usage {
   promptTokens: number
   completionTokens: number
-  /** Millionths of the currency of the configured prices. */
-  costMicros: number
+  /** Millionths of the currency of the configured prices; null for a model without a price. */
+  costMicros: number | null
 }
 
-/** `price` is per million tokens, so the result is in millionths of the currency. */
+/** `price` is per million tokens, so the result is in millionths of the currency. Null without a price. */
 export function costOf(
-  { promptTokens, completionTokens }: Omit<Usage, 'costMicros'>,
-  price: { input: number; output: number } | null,
-): number {
-  return price === null ? 0 : Math.round(promptTokens * price.input + completionTokens * price.output)
+  { promptTokens, cachedTokens, completionTokens }: Omit<Usage, 'costMicros'> & { cachedTokens: number },
+  price: ModelPrice | null,
+): number | null {
+  if (price === null) return null
+  const { input, cachedInput, output } = price
+  const cost = (promptTokens - cachedTokens) * input + cachedTokens * cachedInput + completionTokens * output
+  return Math.round(cost)
 }
 
 /** What an answer counts to. */
@@ -67,7 +71,7 @@ export async function addUsage(
     model,
     prompt_tokens: promptTokens,
     completion_tokens: completionTokens,
-    cost_micros: costMicros,
+    cost_micros: costMicros ?? 0,
   })
 }
 

@@ -260,6 +260,7 @@ class IndexingRun {
         warnings: JSON.stringify(toWarnings(warnings)),
         tokens,
         chunk_count: chunks.length,
+        embedding_model: indexed.embeddings === null ? null : this.#options.embed!.model,
       })
       await this.#options.events.emit(tx, 'document.ready', updated, { userId: updated.owner_id })
     }

@@ -18,6 +18,7 @@ import {
   isUnsupportedParameter,
   toFailure,
   unsupportedParameter,
+  UpstreamFailed,
 } from './errors.ts'
 import type { ToolCall } from './tool-calls.ts'
 import type { KnownQuirks, Quirks } from './quirks.ts'
@@ -53,6 +54,8 @@ export interface CompletionRequest extends ModelOptions {
   messages: ChatMessage[]
   signal: AbortSignal
   requestId?: string
+  /** Called with the name of each provider before it is asked. The last one gives the answer. */
+  onProvider?: (name: string) => void
 }
 
 export interface CompletionOptions {
@@ -72,14 +75,14 @@ const closingTimeout = 5_000
 /**
  * Calls `onText` with each piece of the text, which is not empty. An answer that exceeds its limit is cut,
  * with the finish reason `length`.
- * @throws ApiError, or the reason of `signal`.
+ * @throws UpstreamFailed before the first piece; else ApiError, or the reason of `signal`.
  */
 export async function complete(
   request: CompletionRequest,
   onText: (text: string) => void,
   options: CompletionOptions,
 ): Promise<CompletionEnd> {
-  const { model, quirks, timeouts, retries, report } = options
+  const { model, timeouts, retries, report } = options
   if (
     request.maxTokens !== undefined &&
     model.maxOutputTokens !== null &&
@@ -101,13 +104,13 @@ export async function complete(
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         const cause = deadlines.signal.aborted ? deadlines.signal.reason : error
-        if (!hasStarted && isToRepeat(quirks, request, cause)) continue
+        if (!hasStarted && isToRepeat(options, request, cause)) continue
         const failure = toFailure(cause)
         if (failure === null) throw cause
         const delay = hasStarted ? null : retryDelay(failure, ++failures, retries)
         if (delay === null) {
           if (failure.report !== null) report(failure.report)
-          throw failure.error
+          throw hasStarted ? failure.error : new UpstreamFailed(failure)
         }
         deadlines.restart()
         await pause(delay, deadlines.signal)
@@ -127,7 +130,7 @@ async function streamAnswer(
   deadlines.signal.throwIfAborted()
   const { signal } = deadlines
   const response = await client.chat.completions
-    .create(requestBody(request, quirks.current()), {
+    .create(requestBody(request, model, quirks.current()), {
       signal,
       ...(request.requestId !== undefined && { headers: { 'x-client-request-id': request.requestId } }),
     })
@@ -168,7 +171,8 @@ async function streamAnswer(
 }
 
 function requestBody(
-  { model, messages, temperature, maxTokens, stop, fields }: CompletionRequest,
+  { messages, temperature, maxTokens, stop, fields }: CompletionRequest,
+  { upstreamId: model }: ModelSettings,
   quirks: Quirks,
 ): ChatCompletionCreateParamsStreaming {
   return {
@@ -201,9 +205,13 @@ function sentMessage({ role, content, toolCalls, toolCallId }: ChatMessage): Cha
  * Whether to send the request again in another form.
  * @throws ApiError if the provider rejected a parameter that the caller chose.
  */
-function isToRepeat(quirks: KnownQuirks, request: CompletionRequest, error: unknown): boolean {
+function isToRepeat(
+  { model, quirks }: CompletionOptions,
+  request: CompletionRequest,
+  error: unknown,
+): boolean {
   if (isMaxTokensTooLarge(error)) return false
-  if (quirks.learn(error, requestBody(request, quirks.current()))) return true
+  if (quirks.learn(error, requestBody(request, model, quirks.current()))) return true
   const chosen = { temperature: request.temperature, stop: request.stop, ...request.fields }
   for (const [field, value] of Object.entries(chosen))
     if (value !== undefined && isUnsupportedParameter(error, field)) throw unsupportedParameter(field)

@@ -1,20 +1,27 @@
 // The calls to the configured providers. This module brings the official client and its HTTP library, so it
 // is loaded with the first call.
 import type { Config } from '../../../infra/config/config.ts'
-import type { ModelSettings, ProviderSettings } from '../../../infra/config/ai-providers.ts'
+import type { ProviderSettings } from '../../../infra/config/ai-providers.ts'
 import { createClient, openAgent } from './client.ts'
 import { complete, type CompletionEnd, type CompletionOptions, type CompletionRequest } from './completion.ts'
-import { createEmbed, type Embed } from './embedding.ts'
+import { createEmbed, type Embed, type EmbeddingUpstream } from './embedding.ts'
 import { ProviderError } from './errors.ts'
+import { Circuit, servedModels, tryInOrder } from './fallback.ts'
 import { createQuirks } from './quirks.ts'
 
 export type ProvidersConfig = Pick<
   Config,
-  'aiProviders' | 'aiDefaultModel' | 'aiTimeout' | 'aiFirstTokenTimeout' | 'aiIdleTimeout' | 'aiRetries'
+  | 'aiProviders'
+  | 'aiDefaultModel'
+  | 'aiCurrency'
+  | 'aiTimeout'
+  | 'aiFirstTokenTimeout'
+  | 'aiIdleTimeout'
+  | 'aiRetries'
 >
 
 export interface Connections {
-  /** The model must be one of the configured ones. */
+  /** The model must be one of the configured ones. Its providers are tried in order until one answers. */
   complete(request: CompletionRequest, onText: (text: string) => void): Promise<CompletionEnd>
   /** null if no provider has embeddings. */
   embed: Embed | null
@@ -30,36 +37,65 @@ export function connect(config: ProvidersConfig, onError: (error: Error) => void
     idle: config.aiIdleTimeout,
   }
   const retries = config.aiRetries
-  const options = new Map<string, CompletionOptions>()
-  let embed: Embed | null = null
+  const clients = new Map(
+    config.aiProviders.map((provider) => [provider, createClient(provider, agent, timeouts.total * 1000)]),
+  )
+  const reporterFor = (provider: ProviderSettings, model: string) => (report: string) =>
+    onError(new ProviderError(`The provider ${provider.name} failed with the model ${model}: ${report}.`))
+  const upstreams = new Map<string, CompletionUpstream[]>()
+  for (const [id, served] of servedModels(config.aiProviders))
+    upstreams.set(
+      id,
+      served.map(({ provider, model }) => ({
+        provider: provider.name,
+        circuit: new Circuit(),
+        options: {
+          client: clients.get(provider)!,
+          model,
+          timeouts,
+          quirks: createQuirks({ limitField: defaultLimitField(provider) }),
+          report: reporterFor(provider, id),
+        },
+      })),
+    )
+  const embedding = config.aiProviders.flatMap((provider): EmbeddingUpstream[] => {
+    const { embeddings: settings } = provider
+    if (settings === null) return []
+    const report = reporterFor(provider, settings.model)
+    return [{ circuit: new Circuit(), client: clients.get(provider)!, settings, report }]
+  })
 
-  for (const provider of config.aiProviders) {
-    const client = createClient(provider, agent, timeouts.total * 1000)
-    const reporterFor = (model: string) => (report: string) =>
-      onError(new ProviderError(`The provider ${provider.name} failed with the model ${model}: ${report}.`))
-    const optionsOf = (model: ModelSettings): CompletionOptions => ({
-      client,
-      model,
-      timeouts,
-      retries,
-      quirks: createQuirks({ limitField: defaultLimitField(provider) }),
-      report: reporterFor(model.id),
-    })
-    for (const model of provider.models) options.set(model.id, optionsOf(model))
-    if (provider.embeddings !== null)
-      embed = createEmbed({
-        client,
-        settings: provider.embeddings,
-        timeout: timeouts.firstToken,
-        retries,
-        report: reporterFor(provider.embeddings.model),
-      })
-  }
   return {
-    complete: (request, onText) => complete(request, onText, options.get(request.model)!),
-    embed,
+    complete: (request, onText) =>
+      tryInOrder(upstreams.get(request.model)!, (upstream, { isLast, answered }) =>
+        completeWith(upstream, request, onText, { retries: isLast ? retries : 0, answered }),
+      ),
+    embed: embedding.length === 0 ? null : createEmbed(embedding, { timeout: timeouts.firstToken, retries }),
     close: () => agent.destroy(),
   }
+}
+
+/** A provider that serves a model. */
+interface CompletionUpstream {
+  provider: string
+  circuit: Circuit
+  options: Omit<CompletionOptions, 'retries'>
+}
+
+async function completeWith(
+  { provider, options }: CompletionUpstream,
+  request: CompletionRequest,
+  onText: (text: string) => void,
+  { retries, answered }: { retries: number; answered: () => void },
+): Promise<CompletionEnd> {
+  request.onProvider?.(provider)
+  let hasStarted = false
+  const passOn = (text: string): void => {
+    if (!hasStarted) answered()
+    hasStarted = true
+    onText(text)
+  }
+  return await complete(request, passOn, { ...options, retries })
 }
 
 /** OpenAI's own models accept only the newer name, most other servers only the older one. */

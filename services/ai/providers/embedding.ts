@@ -3,17 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import { retryDelay } from './backoff.ts'
 import { createDeadlines } from './deadlines.ts'
-import { InvalidAnswer, toFailure } from './errors.ts'
+import { InvalidAnswer, toFailure, UpstreamFailed } from './errors.ts'
+import { tryInOrder, type Circuit } from './fallback.ts'
 import { createQuirks } from './quirks.ts'
 import type { EmbeddingSettings } from '../../../infra/config/ai-providers.ts'
 
-export interface EmbeddingOptions {
+/** A provider that computes embeddings. */
+export interface EmbeddingUpstream {
+  circuit: Circuit
   client: OpenAI
   settings: EmbeddingSettings
-  /** Seconds for each batch, including retries. */
+  report(message: string): void
+}
+
+export interface EmbeddingOptions {
+  /** Seconds for each batch at each provider, including retries. */
   timeout: number
   retries: number
-  report(message: string): void
 }
 
 /**
@@ -32,21 +38,27 @@ export interface Embed {
 /** The model of a provider that computes embeddings. */
 export interface EmbeddingModel extends Embed {
   readonly model: string
+  /** Per million tokens; null without a price. */
+  readonly price: number | null
 }
 
-export function createEmbed({
-  client,
-  settings: { model, dimensions },
-  timeout,
-  retries,
-  report,
-}: EmbeddingOptions): Embed {
-  const quirks = createQuirks()
+interface Batch {
+  vectors: number[][]
+  /** Null if the provider does not report them. */
+  tokens: number | null
+}
+
+/** The providers, in the order in which they are tried, have the same model. */
+export function createEmbed(providers: EmbeddingUpstream[], { timeout, retries }: EmbeddingOptions): Embed {
+  const upstreams = providers.map((provider) => ({ ...provider, quirks: createQuirks() }))
 
   return async (texts, signal, onTokens) => {
     const vectors: number[][] = []
     for (let i = 0; i < texts.length; i += batchSize) {
-      const batch = await embedBatch(texts.slice(i, i + batchSize), signal)
+      const batchTexts = texts.slice(i, i + batchSize)
+      const batch = await tryInOrder(upstreams, (upstream, { isLast }) =>
+        embedBatch(upstream, batchTexts, signal, isLast ? retries : 0),
+      )
       vectors.push(...batch.vectors)
       if (batch.tokens !== null) onTokens?.(batch.tokens)
     }
@@ -54,9 +66,11 @@ export function createEmbed({
   }
 
   async function embedBatch(
+    { client, settings: { upstreamId: model, dimensions }, quirks, report }: (typeof upstreams)[number],
     input: string[],
     caller: AbortSignal | undefined,
-  ): Promise<{ vectors: number[][]; tokens: number | null }> {
+    maxRetries: number,
+  ): Promise<Batch> {
     const deadlines = createDeadlines(caller, { total: timeout, firstToken: timeout, idle: timeout })
     const { signal } = deadlines
     try {
@@ -79,10 +93,10 @@ export function createEmbed({
           if (quirks.learn(cause, body)) continue
           const failure = toFailure(cause)
           if (failure === null) throw cause
-          const delay = retryDelay(failure, ++failures, retries)
+          const delay = retryDelay(failure, ++failures, maxRetries)
           if (delay === null) {
             if (failure.report !== null) report(failure.report)
-            throw failure.error
+            throw new UpstreamFailed(failure)
           }
           await sleep(delay, undefined, { signal }).catch(() => {})
         }

@@ -28,6 +28,21 @@ export interface ProviderFailure {
   retryAfter: number | null
   /** For the operator; null if neither the provider nor its settings are at fault. */
   report: string | null
+  /**
+   * Whether another provider may succeed: `no` if the request is at fault; `down` if this provider will fail
+   * for other requests, too.
+   */
+  elsewhere: 'no' | 'yes' | 'down'
+}
+
+/** A provider has failed before the first part of its answer. */
+export class UpstreamFailed extends Error {
+  failure: ProviderFailure
+
+  constructor(failure: ProviderFailure) {
+    super(failure.error.message)
+    this.failure = failure
+  }
 }
 
 /** Seconds in the Retry-After for the caller: the default if the provider sends none, and the maximum. */
@@ -69,16 +84,20 @@ const maxTokensTooLarge = new RegExp(
   'i',
 )
 
+/** Their messages for a model that they do not have. */
+const unknownModel = /\bmodel\b.{0,100}\b(not found|not exist)|(invalid|unknown) model\b/i
+
 /** @returns null for an error that is not the provider's: a bug in this program. */
 export function toFailure(error: unknown): ProviderFailure | null {
-  if (error instanceof ProviderTimeout) return unavailableFailure(error.message, false)
+  if (error instanceof ProviderTimeout)
+    return { ...unavailableFailure(error.message, false), elsewhere: 'down' }
   if (error instanceof InvalidAnswer) return unavailableFailure(error.message, error.retryable)
   if (error instanceof ResponseTooLarge) return unavailableFailure('its answer is too large', false)
   if (error instanceof SyntaxError) return unavailableFailure('its answer is not valid JSON', false)
   if (error instanceof APIConnectionError && isClosedByUs(error))
-    return { ...unavailableFailure('', false), report: null }
+    return { ...unavailableFailure('', false), report: null, elsewhere: 'no' }
   if (error instanceof APIConnectionError)
-    return unavailableFailure(`no connection${causeSuffix(error)}`, true)
+    return { ...unavailableFailure(`no connection${causeSuffix(error)}`, true), elsewhere: 'down' }
   if (error instanceof APIError)
     return error.status === undefined ? failureOfEvent(error) : failureOfStatus(error, error.status)
   // undici throws a TypeError with a cause when the connection closes before the end of the answer.
@@ -107,6 +126,7 @@ function unavailableFailure(report: string, retryable: boolean, seconds?: number
     retryable,
     retryAfter: null,
     report,
+    elsewhere: 'yes',
   }
 }
 
@@ -114,15 +134,30 @@ function failureOfStatus(error: APIError, status: number): ProviderFailure {
   const report = `it answered ${status}${codeSuffix(error)}${requestIdSuffix(error)}`
   const retryAfter = retryAfterOf(error.headers)
   // A retry does not help against an unpaid bill.
-  if (error.code === 'insufficient_quota') return unavailableFailure(report, false)
+  if (error.code === 'insufficient_quota' || error.code === 'model_not_found')
+    return { ...unavailableFailure(report, false), elsewhere: 'down' }
   if (status === 429) return busyFailure(retryAfter)
   if (status === 400 || status === 413 || status === 422)
-    return callerFailure(error) ?? unavailableFailure(report, false)
+    return (
+      callerFailure(error) ?? {
+        ...unavailableFailure(report, false),
+        elsewhere: isUnknownModel(error) ? 'yes' : 'no',
+      }
+    )
   return {
     ...unavailableFailure(report, status === 408 || status === 409 || status >= 500, seconds(retryAfter)),
     retryAfter,
+    elsewhere: ofOneRequest.has(status) ? 'yes' : 'down',
   }
 }
+
+/** Some servers answer 400 for a model that they do not have. */
+function isUnknownModel({ param, message }: APIError): boolean {
+  return param === 'model' || unknownModel.test(message.slice(0, searchedLength))
+}
+
+/** What a request may cause that others do not. */
+const ofOneRequest = new Set([408, 409, 500])
 
 /** An error inside of a stream has no status, but some servers put one into `code`. */
 function failureOfEvent(error: APIError): ProviderFailure {
@@ -144,7 +179,7 @@ function busyFailure(retryAfter: number | null): ProviderFailure {
     seconds(retryAfter) ?? defaultRetryAfter,
     'provider_busy',
   )
-  return { error, retryable: true, retryAfter, report: null }
+  return { error, retryable: true, retryAfter, report: null, elsewhere: 'down' }
 }
 
 /** A failure that the request of the caller caused; null for any other. */
@@ -154,6 +189,7 @@ function callerFailure(error: APIError): ProviderFailure | null {
     retryable: false,
     retryAfter: null,
     report: null,
+    elsewhere: 'no',
   })
   if (maxTokensTooLarge.test(error.message))
     return failure('max_tokens', 'maximum', '`max_tokens` is larger than the model allows.')

@@ -6,7 +6,8 @@ import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed, EmbeddingModel } from './embedding.ts'
-import { builtinModel, builtinProvider, type ModelSettings } from '../../../infra/config/ai-providers.ts'
+import { servedModels } from './fallback.ts'
+import { builtinModel, builtinProvider, type ModelPrice } from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
 export type { ChatMessage, CompletionEnd, CompletionRequest, ModelOptions } from './completion.ts'
@@ -19,8 +20,8 @@ export interface Providers {
   /** The id of the model for a chat without `model`. */
   default: string
   has(model: string): boolean
-  /** Per million tokens; null for a model without a price. */
-  priceOf(model: string): { input: number; output: number } | null
+  /** What the provider asks for the model; the first of its providers by default. Null without a price. */
+  priceOf(model: string, provider?: string | null): ModelPrice | null
   /**
    * Streams the answer of a language model: calls `onText` with each piece of its text, which is not empty.
    * An answer that exceeds its limit is cut, with the finish reason `length`. Aborting `signal` closes the
@@ -48,35 +49,32 @@ export function createProviders(
   { onError = () => {}, beforeCall = async () => {} }: ProvidersOptions = {},
 ): Providers {
   const models: Model[] = []
-  const languageModels = new Map<string, ModelSettings>()
+  const languageModels = servedModels(config.aiProviders)
   const connections = new Lazy(async () => (await import('./connections.ts')).connect(config, onError))
-  const embeddings = config.aiProviders.find((provider) => provider.embeddings !== null)?.embeddings ?? null
+  const embeddings = config.aiProviders.flatMap((provider) => provider.embeddings ?? []).at(0)
   const embed: Embed = async (...request) => {
     const connected = await openConnections()
     return await connected.embed!(...request)
   }
   let closed = false
 
-  for (const { name, models: offered } of config.aiProviders) {
-    for (const model of offered) {
-      const { id, contextWindow, maxOutputTokens } = model
-      languageModels.set(id, model)
-      models.push({
-        id,
-        provider: name,
-        kind: 'language',
-        context_window: contextWindow,
-        max_output_tokens: maxOutputTokens,
-        is_default: id === config.aiDefaultModel,
-      })
-    }
-  }
+  for (const [id, [{ provider, model }]] of languageModels)
+    models.push({
+      id,
+      provider: provider.name,
+      kind: 'language',
+      context_window: model.contextWindow,
+      max_output_tokens: model.maxOutputTokens,
+      price: shownPrice(model.price, config.aiCurrency),
+      is_default: id === config.aiDefaultModel,
+    })
   models.push({
     id: builtinModel,
     provider: builtinProvider,
     kind: 'extractive',
     context_window: null,
     max_output_tokens: null,
+    price: null,
     is_default: builtinModel === config.aiDefaultModel,
   })
 
@@ -84,14 +82,21 @@ export function createProviders(
     models,
     default: config.aiDefaultModel,
     has: (model) => models.some(({ id }) => id === model),
-    priceOf: (model) => languageModels.get(model)?.price ?? null,
+    priceOf(model, provider = null) {
+      const served = languageModels.get(model)
+      const by = served?.find((one) => one.provider.name === provider) ?? served?.[0]
+      return by?.model.price ?? null
+    },
     async complete(request, onText) {
       if (!languageModels.has(request.model))
         throw invalidField('model', 'exists', `There is no language model ${request.model}.`)
       const { complete } = await openConnections()
       return await complete(request, onText)
     },
-    embed: embeddings === null ? null : Object.assign(embed, { model: embeddings.model }),
+    embed:
+      embeddings === undefined
+        ? null
+        : Object.assign(embed, { model: embeddings.model, price: embeddings.inputPrice }),
     async close() {
       closed = true
       await (await connections.peek())?.close()
@@ -103,6 +108,17 @@ export function createProviders(
     if (closed) throw unavailable()
     return await connections.get()
   }
+}
+
+function shownPrice(price: ModelPrice | null, currency: string): Model['price'] {
+  return price === null
+    ? null
+    : {
+        currency,
+        input_micros: Math.round(price.input * 1_000_000),
+        cached_input_micros: Math.round(price.cachedInput * 1_000_000),
+        output_micros: Math.round(price.output * 1_000_000),
+      }
 }
 
 /** Throws 400 unless the model exists. */

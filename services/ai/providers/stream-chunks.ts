@@ -6,6 +6,8 @@ export type FinishReason = 'stop' | 'length' | 'content_filter'
 export interface TokenUsage {
   promptTokens: number
   completionTokens: number
+  /** The prompt tokens that the provider had in its cache. */
+  cachedTokens: number
 }
 
 export interface Chunk {
@@ -139,9 +141,22 @@ function finishReasonOf(value: unknown): FinishReason {
 }
 
 function parseUsage(value: unknown): TokenUsage | null {
-  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } =
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-  return isCount(promptTokens) && isCount(completionTokens) ? { promptTokens, completionTokens } : null
+  const {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    prompt_tokens_details: details,
+  } = fieldsOf(value)
+  if (!isCount(promptTokens) || !isCount(completionTokens)) return null
+  const { cached_tokens: cached } = fieldsOf(details)
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens: isCount(cached) ? Math.min(cached, promptTokens) : 0,
+  }
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
 }
 
 function isCount(value: unknown): value is number {

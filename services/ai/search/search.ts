@@ -26,6 +26,8 @@ export interface PassageSearch {
   filters?: DocumentFilters
   /** The embedding of the query, from the model that embedded the chunks. */
   embedding?: number[] | null
+  /** Vectors of another model are not compared. */
+  embeddingModel?: string
 }
 
 /** A word of the query that the search looked for. */
@@ -54,14 +56,16 @@ export interface SearchResult {
 export async function searchKnowledgeBases(
   db: SqlClient,
   principal: Principal,
-  { knowledgeBaseIds, query, limit, filters = {}, embedding = null }: PassageSearch,
+  { knowledgeBaseIds, query, limit, filters = {}, embedding = null, embeddingModel }: PassageSearch,
 ): Promise<SearchResult> {
   const scope = await findScope(db, principal, knowledgeBaseIds)
   if (scope.chunks === 0) return { passages: [], words: [], chunks: 0 }
   const words = await findQueryWords(db, scope, query)
   const byWords = await rerankByPairs(db, await rankByWords(db, scope, words, filters), words)
   const byVector =
-    embedding === null ? null : await orOnTimeout(rankByVector(db, scope, embedding, filters, byWords), null)
+    embedding === null
+      ? null
+      : await orOnTimeout(rankByVector(db, scope, { embedding, embeddingModel }, filters, byWords), null)
   const ranked = byVector === null ? byWords : fuse(byWords, byVector)
   return {
     passages: await loadPassages(db, principal, ranked, limit),

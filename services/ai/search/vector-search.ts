@@ -16,7 +16,7 @@ const maxCompared = { pgvector: 20_000, plain: 1_000 }
 export async function rankByVector(
   db: SqlClient,
   scope: SearchScope,
-  embedding: number[],
+  { embedding, embeddingModel }: { embedding: number[]; embeddingModel?: string },
   filters: DocumentFilters,
   byWords: RankedChunk[],
 ): Promise<RankedChunk[]> {
@@ -24,6 +24,7 @@ export async function rankByVector(
   const rank = scope.pgvector ? sql.rankByVectorWithPgvector : sql.rankByVector
   return await rank(db, {
     embedding: toUnitVector(embedding),
+    embedding_model: embeddingModel ?? null,
     knowledge_base_ids: compareAll ? scope.ids : null,
     chunk_ids: compareAll ? null : byWords.map(({ id }) => id),
     ...filterParameters(filters),
