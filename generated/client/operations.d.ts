@@ -2786,7 +2786,7 @@ export interface Methods {
   /**
    * List models (OpenAI): `GET /v1/models`
    *
-   * Returns the ids to send as `model` to `createChatCompletion`, in the shape of OpenAI's API. `listModels` has the limits of each.
+   * Returns the ids to send as `model` to `createChatCompletion`, and last the model of embeddings, if there is one, in the shape of OpenAI's API. `listModels` has the limits and the price of each.
    */
   listOpenAiModels (input?: ListOpenAiModelsInput): Answer<OpenAiModelList>
   /**

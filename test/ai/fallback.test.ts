@@ -197,6 +197,12 @@ t.test('an answer names its provider and its cost, by the prices of that provide
   t.equal(models.data.filter(({ id }: { id: string }) => id === 'small').length, 1, 'once')
   t.equal(models.data.find(({ id }: { id: string }) => id === 'large').price, null)
 
+  const { body: list } = await client.get('/models')
+  t.same(
+    list.data.map(({ id, owned_by: owner }: { id: string; owned_by: string }) => `${owner} ${id}`),
+    ['first small', 'first large', 'builtin extractive-1', 'first embedder'],
+  )
+
   first.script = { fault: status(503) }
   const usage = { prompt_tokens: 30, completion_tokens: 2, prompt_tokens_details: { cached_tokens: 10 } }
   second.script = { answer: 'Yes.', usage }
@@ -219,5 +225,5 @@ t.test('an answer names its provider and its cost, by the prices of that provide
 t.test('embeddings cost what their model costs', async (t) => {
   const [server] = await startServers(t, ['only'])
   const { embed } = connect(t, settingOf([server], [{ embeddings: { ...embeddings, input_price: 7 } }]))
-  t.same({ ...embed }, { model: 'embedder', price: 7 })
+  t.same({ ...embed }, { model: 'embedder', provider: 'only', price: 7 })
 })

@@ -38,6 +38,8 @@ export interface Embed {
 /** The model of a provider that computes embeddings. */
 export interface EmbeddingModel extends Embed {
   readonly model: string
+  /** The first of its providers. */
+  readonly provider: string
   /** Per million tokens; null without a price. */
   readonly price: number | null
 }

@@ -7,7 +7,12 @@ import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed, EmbeddingModel } from './embedding.ts'
 import { servedModels } from './fallback.ts'
-import { builtinModel, builtinProvider, type ModelPrice } from '../../../infra/config/ai-providers.ts'
+import {
+  builtinModel,
+  builtinProvider,
+  type ModelPrice,
+  type ProviderSettings,
+} from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
 export type { ChatMessage, CompletionEnd, CompletionRequest, ModelOptions } from './completion.ts'
@@ -51,7 +56,7 @@ export function createProviders(
   const models: Model[] = []
   const languageModels = servedModels(config.aiProviders)
   const connections = new Lazy(async () => (await import('./connections.ts')).connect(config, onError))
-  const embeddings = config.aiProviders.flatMap((provider) => provider.embeddings ?? []).at(0)
+  const embedder = config.aiProviders.find((provider) => provider.embeddings !== null)
   const embed: Embed = async (...request) => {
     const connected = await openConnections()
     return await connected.embed!(...request)
@@ -93,10 +98,7 @@ export function createProviders(
       const { complete } = await openConnections()
       return await complete(request, onText)
     },
-    embed:
-      embeddings === undefined
-        ? null
-        : Object.assign(embed, { model: embeddings.model, price: embeddings.inputPrice }),
+    embed: embedder === undefined ? null : Object.assign(embed, embeddingModelOf(embedder)),
     async close() {
       closed = true
       await (await connections.peek())?.close()
@@ -108,6 +110,11 @@ export function createProviders(
     if (closed) throw unavailable()
     return await connections.get()
   }
+}
+
+function embeddingModelOf({ name, embeddings }: ProviderSettings): Omit<EmbeddingModel, keyof Embed> {
+  const { model, inputPrice } = embeddings!
+  return { model, provider: name, price: inputPrice }
 }
 
 function shownPrice(price: ModelPrice | null, currency: string): Model['price'] {
