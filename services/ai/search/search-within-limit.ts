@@ -29,7 +29,10 @@ export async function searchWithinLimit(
   const account = { ...principal, projectId, tokensPerDay: config.aiTokensPerDay }
   const vectors = embed === null ? [] : await embedWithinLimit(db, embed, account, queries, signal)
   const results: SearchResult[] = []
+  const embeddingModel = embed?.model
   for (const [i, query] of queries.entries())
-    results.push(await searches.search(principal, { ...search, query, embedding: vectors[i] }, signal))
+    results.push(
+      await searches.search(principal, { ...search, query, embedding: vectors[i], embeddingModel }, signal),
+    )
   return results
 }
