@@ -100,7 +100,7 @@ export interface FindStopWordsRow {
  * `rank-by-vector` with pgvector, an extension that the database may have.
  * @see prisma/sql/search/rank-by-vector-with-pgvector.sql
  */
-export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; embedding_model: string | null }, RankByVectorWithPgvectorRow>(
+export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null }, RankByVectorWithPgvectorRow>(
   'search/rank-by-vector-with-pgvector',
   `SELECT c.id, 1 - (c.embedding::vector <=> $1::real[]::vector) AS "score"
 FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -109,10 +109,11 @@ WHERE ($2::text[] IS NULL
   AND ($3::text[] IS NULL OR c.id = ANY($3))
   AND ($4::text[] IS NULL OR d.id = ANY($4))
   AND ($5::jsonb IS NULL OR d.metadata @> $5)
-  AND ($6::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $6)
+  AND ($6::text IS NULL OR jsonb_path_match(
+    jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'embedding_model'],
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands'],
   { searches: true },
 )
 export interface RankByVectorWithPgvectorRow {
@@ -124,7 +125,7 @@ export interface RankByVectorWithPgvectorRow {
  * The chunks whose vectors are the most similar to :embedding, which has the length 1 like theirs.
  * @see prisma/sql/search/rank-by-vector.sql
  */
-export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; embedding_model: string | null }, RankByVectorRow>(
+export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null }, RankByVectorRow>(
   'search/rank-by-vector',
   `SELECT c.id, (SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y)) AS "score"
 FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -133,10 +134,11 @@ WHERE ($2::text[] IS NULL
   AND ($3::text[] IS NULL OR c.id = ANY($3))
   AND ($4::text[] IS NULL OR d.id = ANY($4))
   AND ($5::jsonb IS NULL OR d.metadata @> $5)
-  AND ($6::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $6)
+  AND ($6::text IS NULL OR jsonb_path_match(
+    jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'embedding_model'],
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands'],
   { searches: true },
 )
 export interface RankByVectorRow {
@@ -148,31 +150,35 @@ export interface RankByVectorRow {
  * `rank-by-words` in the documents that filters select.
  * @see prisma/sql/search/rank-by-words-in-documents.sql
  */
-export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
+export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
   'search/rank-by-words-in-documents',
   `WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
     FROM chunks c JOIN documents d ON d.id = c.document_id AND ($3::text[] IS NULL OR d.id = ANY($3))
   AND ($4::jsonb IS NULL OR d.metadata @> $4)
+  AND ($5::text IS NULL OR jsonb_path_match(
+    jsonb_build_object('id', d.id, 'metadata', d.metadata), $5::jsonpath, $6::jsonb, true))
     WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
     SELECT d.id FROM documents d
-    WHERE d.knowledge_base_id = ANY($5) AND lower(d.name) LIKE ANY($6)
+    WHERE d.knowledge_base_id = ANY($7) AND lower(d.name) LIKE ANY($8)
       AND ($3::text[] IS NULL OR d.id = ANY($3))
-  AND ($4::jsonb IS NULL OR d.metadata @> $4) LIMIT 20) d,
+  AND ($4::jsonb IS NULL OR d.metadata @> $4)
+  AND ($5::text IS NULL OR jsonb_path_match(
+    jsonb_build_object('id', d.id, 'metadata', d.metadata), $5::jsonpath, $6::jsonb, true)) LIMIT 20) d,
     LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
-    weight * count * ($7::float8 + 1)
-      / (count + $7 * (1 - $8::float8) + $7 * $8 * tokens / $9::float8)
+    weight * count * ($9::float8 + 1)
+      / (count + $9 * (1 - $10::float8) + $9 * $10 * tokens / $11::float8)
   ) AS weight
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
     FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest($10::text[], $11::bigint[], $12::int[], $13::float8[])
+      JOIN unnest($12::text[], $13::bigint[], $14::int[], $15::float8[])
         AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
     WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
   ) s GROUP BY 1, 2
@@ -184,7 +190,7 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
 SELECT c.id, r.score, unaccent(d.name) AS "name"
 FROM ranked r JOIN chunks c ON c.ctid = r.place
 JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
-  ['probes', 'limits', 'document_ids', 'metadata', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+  ['probes', 'limits', 'document_ids', 'metadata', 'condition', 'operands', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
   { searches: true },
 )
 export interface RankByWordsInDocumentsRow {

@@ -343,17 +343,26 @@ const fileField = (name: string, required: boolean): ConsoleField => ({
   nullable: false,
 })
 
-function fieldsOf(document: Json, schema: Json): ConsoleField[] {
+/** @param within the properties of the schemas around: a schema that contains itself is shown as JSON. */
+function fieldsOf(document: Json, schema: Json, within: Json[] = []): ConsoleField[] {
   const parts: Json[] = [schema, ...(schema.allOf ?? []).map((part: Json) => resolve(document, part))]
   const required = new Set(parts.flatMap((part) => part.required ?? []))
   return parts.flatMap((part) =>
     Object.entries<Json>(part.properties ?? {})
       .filter(([, property]) => property['x-user-of'] === undefined)
-      .map(([name, property]) => fieldOf(document, name, property, required.has(name))),
+      .map(([name, property]) =>
+        fieldOf(document, name, property, required.has(name), [...within, part.properties]),
+      ),
   )
 }
 
-function fieldOf(document: Json, name: string, declared: Json, required: boolean): ConsoleField {
+function fieldOf(
+  document: Json,
+  name: string,
+  declared: Json,
+  required: boolean,
+  within: Json[] = [],
+): ConsoleField {
   const outer = resolve(document, declared)
   const alternatives: Json[] = (outer.anyOf ?? outer.oneOf ?? []).map((each: Json) => resolve(document, each))
   const [only, ...others] = alternatives.filter(({ type }) => type !== 'null')
@@ -371,14 +380,14 @@ function fieldOf(document: Json, name: string, declared: Json, required: boolean
   if (others.length > 0) return field
   if (types.includes('array')) {
     if (items?.enum !== undefined) return { ...field, kind: 'choices', values: items.enum }
-    if (items?.properties !== undefined && items.oneOf === undefined)
-      return { ...field, kind: 'objects', fields: fieldsOf(document, items) }
+    if (items?.properties !== undefined && items.oneOf === undefined && !within.includes(items.properties))
+      return { ...field, kind: 'objects', fields: fieldsOf(document, items, within) }
     return { ...field, kind: [items?.type].flat().includes('string') ? 'texts' : 'json' }
   }
   if (types.includes('object'))
-    return schema.properties === undefined
+    return schema.properties === undefined || within.includes(schema.properties)
       ? { ...field, kind: 'json' }
-      : { ...field, kind: 'object', fields: fieldsOf(document, schema) }
+      : { ...field, kind: 'object', fields: fieldsOf(document, schema, within) }
   if (types.includes('boolean')) return { ...field, kind: 'boolean' }
   if (types.includes('integer') || types.includes('number')) return { ...field, kind: numberKind(name) }
   if (!types.includes('string')) return field

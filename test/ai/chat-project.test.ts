@@ -103,6 +103,26 @@ t.test('filters restrict the search, with messages, too', async (t) => {
     )
     t.equal(body.searched.passages, names.length)
   }
+  const either = {
+    or: [{ metadata: { file: { in: ['crane.md'] } } }, { not: { metadata: { file: { gt: 'd' } } } }],
+  }
+  const { body } = await ask({ message: 'What does the crane lift?', project_id: projectId, filters: either })
+  t.same(
+    body.message.citations.map(({ name }: any) => name),
+    ['crane.md'],
+  )
+  const deep = { not: { not: { not: { not: {} } } } }
+  const sessions = async (): Promise<number> =>
+    (await ada.client.get('/ai/sessions?project_id=*')).body.pagination.total
+  const before = await sessions()
+  const refused = await ask({ message: 'x', project_id: projectId, filters: deep })
+  t.equal(refused.status, 400)
+  t.match(refused.body.error.details, { field: 'filters.not.not.not.not', constraint: 'maxDepth' })
+  t.equal(
+    (await ada.client.post(`/ai/knowledge/${bases[0]}/search`, { query: 'x', filters: deep })).status,
+    400,
+  )
+  t.equal(await sessions(), before, 'the refused chat leaves no session')
   const invalid = await ask({ messages, project_id: projectId, filters: { language: 'en' } })
   t.equal(invalid.status, 400)
   t.equal(invalid.body.error.details.field, 'filters.language')

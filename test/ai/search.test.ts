@@ -7,6 +7,7 @@ import {
   type PassageSearch,
   type RetrievedPassage,
 } from '../../services/ai/search/search.ts'
+import { requireFilters } from '../../services/ai/search/filters.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import type { Principal } from '../../services/users/authentication.ts'
 import { createTestDatabase } from '../support/database/database.ts'
@@ -171,6 +172,65 @@ t.test('filters select documents before the ranking', async (t) => {
   t.same(await only({ metadata: { shelf: 'mine' } }), [wanted])
   t.same(await only({ metadata: { shelf: 'mine', year: '1901' } }), [])
   t.equal((await only({ metadata: {} })).length, 31)
+})
+
+t.test('filters have ranges, lists and groups', async (t) => {
+  const ada = await addUser(db)
+  const base = await addKnowledgeBase(db, ada)
+  const values = ['9', '10', '-2.5', 'ten', '2026-01-05T10:00:00Z', '', '1'.repeat(512), 'é', '"', '1\n']
+  const ids = new Map<string, string>()
+  for (const value of values)
+    ids.set(await addDocument(db, base, `vault ${ids.size}`, { metadata: { 'a "b" $.c': value } }), value)
+  const bare = await addDocument(db, base, 'vault without')
+  const selected = async (filters: PassageSearch['filters']): Promise<string[]> =>
+    (await find(ada, base, 'vault', { filters, limit: 50 }))
+      .map(({ document_id: id }) => ids.get(id) ?? 'none')
+      .sort()
+  const where = async (condition: object): Promise<string[]> =>
+    await selected({ metadata: { 'a "b" $.c': condition } })
+  const all = [...values, 'none'].sort()
+  const without = (...some: string[]): string[] => all.filter((value) => !some.includes(value))
+
+  t.same(await where({ gt: 9 }), ['10'], 'as numbers; others do not match')
+  t.same(await where({ gte: 9, lt: 10 }), ['9'])
+  t.same(await where({ lte: 9 }), ['-2.5', '9'])
+  t.same(await where({ gte: '2026', lt: '2027' }), ['2026-01-05T10:00:00Z'], 'as texts')
+  t.same(await where({ gt: 'z' }), ['é'], 'by code points')
+  t.same(await where({ gte: 1, lt: 'a' }), ['10', '9'], 'both bounds hold')
+  t.same(await where({ in: ['ten', '9', '"', 'none'] }), ['"', '9', 'ten'])
+  t.same(await where({ not: 'ten' }), without('none', 'ten'), 'a document without the key does not match')
+  t.same(await where({ exists: false }), ['none'])
+  t.same(await where({ exists: true }), without('none'))
+  t.same(await selected({ not: { metadata: { 'a "b" $.c': { gt: -3 } } } }), without('-2.5', '9', '10'))
+  t.same(await selected({ not: { metadata: { other: 'x' } } }), all)
+  t.same(await selected({ not: {} }), [])
+  t.same(await selected({ and: [{}, {}] }), all)
+  t.same(
+    await selected({
+      or: [
+        { document_ids: [bare] },
+        { metadata: { 'a "b" $.c': '10' } },
+        { and: [{ metadata: { 'a "b" $.c': { gt: 'a' } } }, { not: { metadata: { 'a "b" $.c': 'ten' } } }] },
+      ],
+    }),
+    ['10', 'none', 'é'],
+  )
+  t.same(await selected({ document_ids: [bare], metadata: { 'a "b" $.c': { exists: true } } }), [])
+})
+
+t.test('filters have at most 50 conditions and 4 levels', (t) => {
+  const metadata = { a: 'x', b: { gt: 1 } }
+  requireFilters({ or: Array.from({ length: 25 }, () => ({ metadata })) })
+  requireFilters({ not: { or: [{ and: [{ metadata }] }] } })
+  t.throws(
+    () => requireFilters({ metadata, or: Array.from({ length: 25 }, () => ({ metadata })) }),
+    /filters have at most 50 conditions/,
+  )
+  t.throws(
+    () => requireFilters({ not: { or: [{ metadata }, { and: [{ not: {} }] }] } }),
+    /filters\.not\.or\[1\]\.and\[0\]\.not is more than 4 levels deep/,
+  )
+  t.end()
 })
 
 t.test('rare words outweigh common words, and more matches outweigh fewer', async (t) => {

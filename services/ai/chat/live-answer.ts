@@ -8,7 +8,7 @@ import type { ApiError } from '../../../infra/errors.ts'
 import type { NewCitation } from '../extractive/answer.ts'
 import type { OwnedMessage, StoredCitation } from './messages.ts'
 import type { ContextWindow, Conversation } from './prompt.ts'
-import type { DocumentFilters } from '../search/scope.ts'
+import type { DocumentFilters } from '../search/filters.ts'
 import { endOf, type AnswerContent, type Part } from './stream-events.ts'
 
 /** An answer to generate. Its message already exists in the database, with the status `in_progress`. */

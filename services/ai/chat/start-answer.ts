@@ -20,6 +20,7 @@ import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
 import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
 import { requireKnowledgeBases } from '../knowledge/access.ts'
+import { requireFilters } from '../search/filters.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -184,6 +185,8 @@ function queryOf({ messages }: ChatRequest): string | undefined {
   return index === -1 ? undefined : textOf(messages[index].content, `messages[${index}].content`)
 }
 
+type SearchFields = Pick<ChatRequest, 'project_id' | 'knowledge_base_ids' | 'filters'>
+
 /**
  * Throws 404, 403 or 400 if the caller may not search the project or the knowledge bases that the request
  * names, and 409 if a session cannot be created in the project.
@@ -191,10 +194,11 @@ function queryOf({ messages }: ChatRequest): string | undefined {
 async function requireSearchable(
   tx: Transaction,
   request: AnswerRequest,
-  { project_id: projectId, knowledge_base_ids: ids }: Pick<ChatRequest, 'project_id' | 'knowledge_base_ids'>,
+  { project_id: projectId, knowledge_base_ids: ids, filters }: SearchFields,
   { session, createsSession }: { session: OwnedSession | null; createsSession: boolean },
 ): Promise<void> {
   const { principal, operation } = request
+  requireFilters(filters)
   if (projectId !== undefined) {
     // A new session belongs to the project. Otherwise the project is only read.
     const readOnly = { ...operation, projectAccess: { role: 'viewer' } }

@@ -2,7 +2,7 @@
 import type { components } from '../../../generated/types.ts'
 import { invalidField } from '../../../infra/errors.ts'
 import { fuse } from '../search/fusion.ts'
-import type { DocumentFilters } from '../search/scope.ts'
+import type { DocumentFilters } from '../search/filters.ts'
 import type { RetrievedPassage, SearchResult } from '../search/search.ts'
 
 type VectorStoreSearch = components['schemas']['VectorStoreSearch']

@@ -8,7 +8,8 @@ import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
 import { compareRanked, type RankedChunk } from './fusion.ts'
 import { createPairWeigher } from './word-pairs.ts'
 import { matchingForms, totalWeight, type WeightedWord } from './query-words.ts'
-import { filterParameters, type DocumentFilters, type SearchScope } from './scope.ts'
+import { filterParameters, type DocumentFilters } from './filters.ts'
+import type { SearchScope } from './scope.ts'
 
 /** Candidates in all knowledge bases together, without those of frequent words. */
 const maxCandidates = 1_000
@@ -49,10 +50,9 @@ export async function rankByWords(
     ...bm25,
   }
   const filter = filterParameters(filters)
-  const rows =
-    filter.document_ids === null && filter.metadata === null
-      ? await sql.rankByWords(db, parameters)
-      : await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
+  const rows = Object.values(filter).every((parameter) => parameter === null)
+    ? await sql.rankByWords(db, parameters)
+    : await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
   const total = totalWeight(words)
   return rows
     .map(({ id, score, name }) => ({ id, score: (score + weightOfName(name, words)) / total }))

@@ -1,5 +1,5 @@
-// The scope of a search: the knowledge bases that the caller may read at this moment, and the documents that
-// the filters select. The statements themselves check the access, so that a removed member finds nothing.
+// The scope of a search: the knowledge bases that the caller may read at this moment. The statements
+// themselves check the access, so that a removed member finds nothing.
 import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -58,18 +58,4 @@ export async function findScope(
     averageTokens: Math.max(1, rows.reduce((sum, row) => sum + row.tokens, 0) / Math.max(1, chunks)),
     pgvector: rows.some((row) => row.pgvector),
   }
-}
-
-export interface DocumentFilters {
-  document_ids?: string[]
-  metadata?: Record<string, string>
-}
-
-/** The parameters of prisma/sql/search/is-selected.sql. Metadata without keys selects all documents. */
-export function filterParameters({ document_ids: ids, metadata }: DocumentFilters): {
-  document_ids: string[] | null
-  metadata: Record<string, string> | null
-} {
-  const isEmpty = metadata === undefined || Object.keys(metadata).length === 0
-  return { document_ids: ids ?? null, metadata: isEmpty ? null : metadata }
 }

@@ -4,6 +4,7 @@ import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { embedWithinLimit } from '../chat/embeddings.ts'
 import type { Providers } from '../providers/providers.ts'
+import { requireFilters } from './filters.ts'
 import type { PassageSearch, SearchResult } from './search.ts'
 import type { Searches } from './searches.ts'
 
@@ -16,7 +17,7 @@ interface SearchServices {
 
 /**
  * Searches for each query, one after the other. The caller has access to the knowledge bases.
- * @throws 429 over the limit, or the error of the provider.
+ * @throws 400 for filters over their limits, 429 over the limit, or the error of the provider.
  */
 export async function searchWithinLimit(
   { db, config, providers: { embed }, searches }: SearchServices,
@@ -24,6 +25,7 @@ export async function searchWithinLimit(
   queries: string[],
   { projectId, ...search }: Omit<PassageSearch, 'query' | 'embedding'> & { projectId: string | null },
 ): Promise<SearchResult[]> {
+  requireFilters(search.filters)
   const { principal } = request
   const signal = request.signal()
   const account = { ...principal, projectId, tokensPerDay: config.aiTokensPerDay }

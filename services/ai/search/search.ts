@@ -8,7 +8,8 @@ import type { Principal } from '../../users/authentication.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
 import { estimateChunks, findQueryWords } from './query-words.ts'
-import { callerParameters, findScope, type DocumentFilters } from './scope.ts'
+import type { DocumentFilters } from './filters.ts'
+import { callerParameters, findScope } from './scope.ts'
 import { rankByVector } from './vector-search.ts'
 
 export type Passage = components['schemas']['Passage']

@@ -4,7 +4,8 @@ import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import { toUnitVector } from '../knowledge/chunk-index.ts'
 import type { RankedChunk } from './fusion.ts'
-import { filterParameters, type DocumentFilters, type SearchScope } from './scope.ts'
+import { filterParameters, type DocumentFilters } from './filters.ts'
+import type { SearchScope } from './scope.ts'
 
 /**
  * Chunks up to which all vectors are compared. In larger knowledge bases only those of the best chunks by
