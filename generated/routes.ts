@@ -16,7 +16,6 @@ import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
 import { openai } from '../handlers/openai.ts'
-import { openaiFiles } from '../handlers/openai-files.ts'
 import { organizationMembers } from '../handlers/organization-members.ts'
 import { organizations } from '../handlers/organizations.ts'
 import { passkeys } from '../handlers/passkeys.ts'
@@ -61,7 +60,6 @@ export const handlers: Operations = {
   ...invitations,
   ...members,
   ...openai,
-  ...openaiFiles,
   ...organizationMembers,
   ...organizations,
   ...passkeys,
@@ -240,14 +238,7 @@ export type ExactAnswers = [
   Holds<Exact<typeof openai, 'listOpenAiModels'>>,
   Holds<Exact<typeof openai, 'getOpenAiModel'>>,
   Holds<Exact<typeof openai, 'createChatCompletion'>>,
-  Holds<Exact<typeof openaiFiles, 'listOpenAiFiles'>>,
-  Holds<Exact<typeof openaiFiles, 'createOpenAiFile'>>,
-  Holds<Exact<typeof openaiFiles, 'getOpenAiFile'>>,
-  Holds<Exact<typeof openaiFiles, 'deleteOpenAiFile'>>,
-  Holds<Exact<typeof openaiFiles, 'getOpenAiFileContent'>>,
-  Holds<Exact<typeof openaiFiles, 'searchVectorStore'>>,
   Holds<Exact<typeof ai, 'listModels'>>,
-  Holds<Exact<typeof aiKnowledge, 'searchKnowledgeBases'>>,
   Holds<Exact<typeof ai, 'getAiUsage'>>,
   Holds<Exact<typeof ai, 'createChat'>>,
   Holds<Exact<typeof ai, 'streamChat'>>,
@@ -270,6 +261,7 @@ export type ExactAnswers = [
   Holds<Exact<typeof aiKnowledge, 'searchKnowledgeBase'>>,
   Holds<Exact<typeof aiDocuments, 'listDocuments'>>,
   Holds<Exact<typeof aiDocuments, 'createDocument'>>,
+  Holds<Exact<typeof aiDocuments, 'createDocuments'>>,
   Holds<Exact<typeof aiDocuments, 'getDocument'>>,
   Holds<Exact<typeof aiDocuments, 'updateDocument'>>,
   Holds<Exact<typeof aiDocuments, 'deleteDocument'>>,
@@ -435,12 +427,7 @@ export const skeleton = {
     '/v1/models': { get: route('listOpenAiModels') },
     '/v1/models/{model}': { get: route('getOpenAiModel') },
     '/v1/chat/completions': { post: route('createChatCompletion') },
-    '/v1/files': { get: route('listOpenAiFiles'), post: route('createOpenAiFile') },
-    '/v1/files/{id}': { get: route('getOpenAiFile'), delete: route('deleteOpenAiFile') },
-    '/v1/files/{id}/content': { get: route('getOpenAiFileContent') },
-    '/v1/vector_stores/{id}/search': { post: route('searchVectorStore') },
     '/v1/ai/models': { get: route('listModels') },
-    '/v1/ai/search': { post: route('searchKnowledgeBases') },
     '/v1/ai/usage': { get: route('getAiUsage') },
     '/v1/ai/chat': { post: route('createChat') },
     '/v1/ai/chat/stream': { post: route('streamChat') },
@@ -455,6 +442,7 @@ export const skeleton = {
     '/v1/ai/knowledge/{id}': { get: route('getKnowledgeBase'), put: route('updateKnowledgeBase'), delete: route('deleteKnowledgeBase') },
     '/v1/ai/knowledge/{id}/search': { post: route('searchKnowledgeBase') },
     '/v1/ai/knowledge/{id}/documents': { get: route('listDocuments'), post: route('createDocument') },
+    '/v1/ai/knowledge/{id}/documents/batch': { post: route('createDocuments') },
     '/v1/ai/knowledge/{id}/documents/{document_id}': { get: route('getDocument'), put: route('updateDocument'), delete: route('deleteDocument') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/text': { get: route('getDocumentText') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/retry': { post: route('retryDocument') },

@@ -2,7 +2,11 @@
 import { hash } from 'node:crypto'
 import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { createDocument, createUploadedDocument } from '../services/ai/knowledge/create-document.ts'
+import {
+  createDocument,
+  createDocuments,
+  createUploadedDocument,
+} from '../services/ai/knowledge/create-document.ts'
 import {
   deleteDocument,
   getDocumentText,
@@ -14,7 +18,7 @@ import {
   type AddedDocument,
 } from '../services/ai/knowledge/documents.ts'
 import { openKnowledgeBase } from '../services/ai/knowledge/knowledge-bases.ts'
-import { conflict } from '../infra/errors.ts'
+import { ApiError, conflict } from '../infra/errors.ts'
 
 export const aiDocuments = {
   async listDocuments(request, { db, lists }) {
@@ -28,6 +32,14 @@ export const aiDocuments = {
     return await services.db.transaction(async (tx) =>
       toReply(await createDocument(tx, request, services, body)),
     )
+  },
+
+  async createDocuments(request, services) {
+    return await services.db.transaction(async (tx) => {
+      const results = await createDocuments(tx, request, services, request.body.documents)
+      const data = results.map((result, i) => toResult(result, `documents[${i}]`))
+      return { status: 200, body: { data } }
+    })
   },
 
   async getDocument(request, { db }) {
@@ -81,6 +93,23 @@ export const aiDocuments = {
     })
   },
 } satisfies Handlers<'ai-documents'>
+
+/** @param place the document in the request. */
+function toResult(result: AddedDocument | ApiError, place: string) {
+  if (!(result instanceof ApiError)) {
+    const { created, document } = result
+    return { status: created ? ('created' as const) : ('existing' as const), document, error: null }
+  }
+  const { code, message, details } = result.toBody('').error
+  // An error about a resource names no field: it is that of the file.
+  const name = details.field ?? (result.resourceId === undefined ? undefined : 'file_id')
+  const field = name === undefined ? null : `${place}.${name}`
+  return {
+    status: 'failed' as const,
+    document: null,
+    error: { code, message, reason: details.reason, field },
+  }
+}
 
 /** 201 with a Location header for a new document, 200 for one that existed. */
 function toReply({ document, created }: AddedDocument) {

@@ -332,6 +332,53 @@ t.test('an upload becomes a file of the project and a document', async (t) => {
   await assertNothingLeft(t, server)
 })
 
+t.test('a batch adds each document that can be added', async (t) => {
+  const [person, other] = [await server.person(), await server.person()]
+  const baseId = await createKnowledgeBase(person)
+  const file = await uploadFile(person.client, { bytes: 'a file of a batch' })
+  const foreign = await uploadFile(other.client, { bytes: 'foreign of a batch' })
+  const kept = await createDocument(person, baseId, { text: 'kept' })
+  const events = async (): Promise<number> =>
+    (await person.client.get('/events?type=document.created')).body.data.length
+  const before = await events()
+  const send = (documents: object[], headers = {}): Promise<Reply> =>
+    person.client.post(`/ai/knowledge/${baseId}/documents/batch`, { documents }, { headers })
+  const documents = [
+    { text: 'second', name: 'b', metadata: { a: '1' } },
+    { file_id: foreign.id },
+    { text: 'kept' },
+    { file_id: file.id },
+    { text: 'x'.repeat(100_001) },
+    { text: 'second' },
+    { file_id: newId('file') },
+  ]
+  const headers = { 'idempotency-key': 'batch' }
+  const [one, two] = await Promise.all([send(documents, headers), send(documents)])
+  for (const reply of [one, two]) {
+    t.equal(reply.status, 200)
+    t.match(
+      reply.body.data.map(({ status, error }: any) => [status, error?.code ?? null, error?.field ?? null]),
+      [
+        [/created|existing/, null, null],
+        ['failed', 'FORBIDDEN', 'documents[1].file_id'],
+        ['existing', null, null],
+        [/created|existing/, null, null],
+        ['failed', 'PAYLOAD_TOO_LARGE', null],
+        [/created|existing/, null, null],
+        ['failed', 'NOT_FOUND', 'documents[6].file_id'],
+      ],
+    )
+    t.equal(reply.body.data[2].document.id, kept.id)
+  }
+  t.same(await send(documents, headers).then(({ body }) => body), one.body, 'the repeated request')
+  const { body: list } = await person.client.get(`/ai/knowledge/${baseId}/documents`)
+  t.equal(list.pagination.total, 3)
+  t.equal((await events()) - before, 2, 'one event for each new document')
+  t.equal((await send([{ text: 'fine' }, { text: 'a', file_id: file.id }])).status, 400)
+  t.equal((await send(Array.from({ length: 101 }, (_, i) => ({ text: `${i}` })))).status, 400)
+  t.equal((await person.client.get(`/ai/knowledge/${baseId}/documents`)).body.pagination.total, 3)
+})
+
 t.test('an invalid source is rejected and leaves nothing behind', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   const projectId = (await person.client.post('/projects', { name: 'Shared' })).body.id

@@ -82,6 +82,7 @@ t.test('a body without long texts has at most 64 KiB, others have 1 MiB', async 
     'createChat',
     'createChatCompletion',
     'createDocument',
+    'createDocuments',
     'createSession',
     'receiveStripeEvent',
     'streamChat',

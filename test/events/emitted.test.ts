@@ -117,6 +117,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateKnowledgeBase: 'knowledge_base.updated',
   deleteKnowledgeBase: 'knowledge_base.deleted',
   createDocument: 'document.created',
+  createDocuments: 'document.created',
   updateDocument: 'document.updated',
   deleteDocument: 'document.deleted',
   retryDocument: 'document.updated',

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import type { components } from '../../../generated/types.ts'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import {
+  ApiError,
   forbidden,
   invalidField,
   payloadTooLarge,
@@ -40,6 +41,39 @@ export async function createDocument(
   fields: DocumentFields,
 ): Promise<AddedDocument> {
   const knowledgeBase = await openKnowledgeBase(tx, request, { lock: 'reference' })
+  return await add(tx, request, services, knowledgeBase, fields)
+}
+
+/**
+ * Adds several documents, in one transaction. @returns for each the document, or why it was not added: by an
+ * error that is known before anything of it is written.
+ */
+export async function createDocuments(
+  tx: Transaction,
+  request: KnowledgeBaseRequest,
+  services: CreateDocumentServices,
+  documents: DocumentFields[],
+): Promise<Array<AddedDocument | ApiError>> {
+  const knowledgeBase = await openKnowledgeBase(tx, request, { lock: 'reference' })
+  const results: Array<AddedDocument | ApiError> = []
+  // Two batches lock their files and contents in the same order.
+  const keys = documents.map(({ file_id: id, text }) => id ?? hash('sha256', text!))
+  const order = [...keys.keys()].sort((a, b) => (keys[a] < keys[b] ? -1 : 1))
+  for (const i of order)
+    results[i] = await add(tx, request, services, knowledgeBase, documents[i]).catch((error) => {
+      if (error instanceof ApiError && error.status < 500) return error
+      throw error
+    })
+  return results
+}
+
+async function add(
+  tx: Transaction,
+  request: KnowledgeBaseRequest,
+  services: CreateDocumentServices,
+  knowledgeBase: OwnedKnowledgeBase,
+  fields: DocumentFields,
+): Promise<AddedDocument> {
   return fields.text !== undefined
     ? await addText(tx, request, services, knowledgeBase, fields)
     : await addStoredFile(tx, request, services, knowledgeBase, fields)

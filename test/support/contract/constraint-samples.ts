@@ -5,40 +5,49 @@ import { flattened } from '../../../scripts/constraints/constraints.ts'
 
 type Json = any
 
-/** A value with every optional property. `choice` selects an alternative, if there are several. */
-export function sampleOf(document: Json, schema: Json, choice = 0): Json {
+/**
+ * A value with every optional property. `choice` selects an alternative, if there are several. A schema that
+ * contains itself is in its own value once; `within` are the properties of the objects around.
+ */
+export function sampleOf(document: Json, schema: Json, choice = 0, within: Json[] = []): Json {
   const flat = flattened(document, schema)
   if (flat.const !== undefined) return flat.const
   if (flat.enum !== undefined) return flat.enum.find((value: Json) => value !== null)
   const alternatives = (flat.anyOf ?? flat.oneOf)?.filter((each: Json) => each.type !== 'null')
   if (alternatives !== undefined && flat.properties === undefined)
-    return sampleOf(document, alternatives[choice] ?? alternatives[0])
+    return sampleOf(document, alternatives[choice] ?? alternatives[0], 0, within)
   const type = typesOf(flat).find((each) => each !== 'null')
   const example = [...(flat.examples ?? []), flat.example].find(
     (value) => value !== null && value !== undefined,
   )
   if (example !== undefined && typeof example !== 'object') return example
-  if (type === 'object') return objectOf(document, flat, choice)
-  if (type === 'array') return variantsOf(document, flat.items ?? {}, Math.max(flat.minItems ?? 1, 1))
+  if (type === 'object') return objectOf(document, flat, choice, within)
+  if (type === 'array') return variantsOf(document, flat.items ?? {}, Math.max(flat.minItems ?? 1, 1), within)
   if (type === 'string') return textsOf(flat, 1)[0]
   if (type === 'integer' || type === 'number') return flat.minimum ?? flat.maximum ?? 1
   if (type === 'boolean') return true
   return typesOf(flat).length === 0 ? 'anything' : null
 }
 
-function objectOf(document: Json, flat: Json, choice: number): Json {
+function objectOf(document: Json, flat: Json, choice: number, around: Json[]): Json {
+  const within = [...around, flat.properties]
+  const isWithinTwice = (inner: Json): boolean => {
+    const { items, properties } = flattened(document, inner)
+    const its = items === undefined ? properties : flattened(document, items).properties
+    return its !== undefined && within.filter((each) => each === its).length > 1
+  }
   const excluded = flat.oneOf === undefined ? new Set() : alternativesOf(flat)[choice]?.excluded
   const value = Object.fromEntries(
     Object.entries<Json>(flat.properties ?? {})
-      .filter(([name]) => !excluded?.has(name))
-      .map(([name, inner]) => [name, sampleOf(document, inner)]),
+      .filter(([name, inner]) => !excluded?.has(name) && !isWithinTwice(inner))
+      .map(([name, inner]) => [name, sampleOf(document, inner, 0, within)]),
   )
   if (typeof flat.additionalProperties === 'object') value.key = sampleOf(document, flat.additionalProperties)
   return value
 }
 
 /** Up to `count` different values. */
-export function variantsOf(document: Json, schema: Json, count: number): Json[] {
+export function variantsOf(document: Json, schema: Json, count: number, within: Json[] = []): Json[] {
   const flat = flattened(document, schema)
   if (flat.enum !== undefined) return flat.enum.slice(0, count)
   const type = typesOf(flat)[0]
@@ -46,7 +55,7 @@ export function variantsOf(document: Json, schema: Json, count: number): Json[] 
   if (type === 'integer' || type === 'number')
     return Array.from({ length: count }, (_, i) => (flat.minimum ?? 0) + i)
   if (type === 'boolean') return [true, false].slice(0, count)
-  return Array.from({ length: count }, () => sampleOf(document, flat))
+  return Array.from({ length: count }, () => sampleOf(document, flat, 0, within))
 }
 
 const textsByFormat: Record<string, (i: number) => string> = {

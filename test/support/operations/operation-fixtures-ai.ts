@@ -186,6 +186,8 @@ const vectorStoreSearch = () => ({
   rewrite_query: false,
 })
 
+const documentBatch = () => ({ documents: [documentFields()] })
+
 const added: RequestBuilder = async (context) => {
   const { params, project } = await onKnowledge()(context)
   const body = documentFields()
@@ -298,6 +300,11 @@ export const aiFixtures = {
     withoutProject: onKnowledge(documentFields, 'own'),
     successStatus: 201,
     byStatus: { 200: added, 409: onKnowledge(documentFields, 'archived') },
+  },
+  createDocuments: {
+    build: onKnowledge(documentBatch),
+    withoutProject: onKnowledge(documentBatch, 'own'),
+    byStatus: { 409: onKnowledge(documentBatch, 'archived') },
   },
   getDocument: { build: onDocument(), withoutProject: onDocument(undefined, 'own') },
   getDocumentById: { build: onDocumentAlone(), withoutProject: onDocumentAlone('own') },
