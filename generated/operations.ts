@@ -27,6 +27,7 @@ export interface OperationsByTag {
     | 'retryDocument'
     | 'getDocumentById'
   'ai-knowledge':
+    | 'searchKnowledgeBases'
     | 'listKnowledgeBases'
     | 'createKnowledgeBase'
     | 'getKnowledgeBase'
@@ -119,6 +120,13 @@ export interface OperationsByTag {
     | 'listOpenAiModels'
     | 'getOpenAiModel'
     | 'createChatCompletion'
+  'openai-files':
+    | 'listOpenAiFiles'
+    | 'createOpenAiFile'
+    | 'getOpenAiFile'
+    | 'deleteOpenAiFile'
+    | 'getOpenAiFileContent'
+    | 'searchVectorStore'
   'organization-members':
     | 'listOrganizationMembers'
     | 'addOrganizationMember'
@@ -332,6 +340,7 @@ export type KeyOptionalOperationId =
 export interface FormFiles {
   uploadAvatar: 'file'
   uploadFile: 'file'
+  createOpenAiFile: 'file'
   createDocument: 'file'
 }
 
@@ -350,6 +359,7 @@ export type BinaryOperationId =
   | 'getAvatarImage'
   | 'downloadFile'
   | 'downloadByLink'
+  | 'getOpenAiFileContent'
   | 'getReceipt'
 
 /** The data of each event, for the operations that return an event stream. */
@@ -3950,8 +3960,144 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: {"role":"viewer"},
-    secretAnswer: false,
-    unlimitedKey: true
+    secretAnswer: false
+  },
+  listOpenAiFiles: {
+    id: "listOpenAiFiles",
+    method: "GET",
+    path: "/v1/files",
+    url: "/v1/files",
+    tag: "openai-files",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListOpenAiFiles"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiFileList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    readReplica: true,
+    secretAnswer: false
+  },
+  createOpenAiFile: {
+    id: "createOpenAiFile",
+    method: "POST",
+    path: "/v1/files",
+    url: "/v1/files",
+    tag: "openai-files",
+    scopes: ["storage:write"],
+    rateLimit: "upload",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","form":"bodyCreateOpenAiFile"},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":[],"lists":[],"integers":["expires_after[seconds]"]},"streamed":true},
+    errors: [400,401,403,404,406,408,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyOpenAiFile"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getOpenAiFile: {
+    id: "getOpenAiFile",
+    method: "GET",
+    path: "/v1/files/{id}",
+    url: "/v1/files/:id",
+    tag: "openai-files",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiFile"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  deleteOpenAiFile: {
+    id: "deleteOpenAiFile",
+    method: "DELETE",
+    path: "/v1/files/{id}",
+    url: "/v1/files/:id",
+    tag: "openai-files",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiFileDeleted"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getOpenAiFile",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getOpenAiFileContent: {
+    id: "getOpenAiFileContent",
+    method: "GET",
+    path: "/v1/files/{id}/content",
+    url: "/v1/files/:id/content",
+    tag: "openai-files",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    errors: [400,401,403,404,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      302: {"contentType":null},
+      304: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  searchVectorStore: {
+    id: "searchVectorStore",
+    method: "POST",
+    path: "/v1/vector_stores/{id}/search",
+    url: "/v1/vector_stores/:id/search",
+    tag: "openai-files",
+    scopes: ["ai:read"],
+    rateLimit: "ai",
+    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","body":"bodyVectorStoreSearch"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyVectorStoreSearchResults"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
   },
   listModels: {
     id: "listModels",
@@ -3973,6 +4119,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: true,
     projectAccess: null,
+    secretAnswer: false
+  },
+  searchKnowledgeBases: {
+    id: "searchKnowledgeBases",
+    method: "POST",
+    path: "/v1/ai/search",
+    url: "/v1/ai/search",
+    tag: "ai-knowledge",
+    scopes: ["ai:read"],
+    rateLimit: "ai",
+    validators: {"query":"queryNone","body":"bodyKnowledgeBasesSearch"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPassageList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer"},
     secretAnswer: false
   },
   getAiUsage: {
@@ -4217,7 +4385,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","project_id","session_id","role","status","model","finish_reason","usage","citations","searched","error","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","session_id","role","status","model","provider","finish_reason","usage","citations","searched","error","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMessage"}

@@ -16,6 +16,7 @@ import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
 import { members } from '../handlers/members.ts'
 import { openai } from '../handlers/openai.ts'
+import { openaiFiles } from '../handlers/openai-files.ts'
 import { organizationMembers } from '../handlers/organization-members.ts'
 import { organizations } from '../handlers/organizations.ts'
 import { passkeys } from '../handlers/passkeys.ts'
@@ -60,6 +61,7 @@ export const handlers: Operations = {
   ...invitations,
   ...members,
   ...openai,
+  ...openaiFiles,
   ...organizationMembers,
   ...organizations,
   ...passkeys,
@@ -238,7 +240,14 @@ export type ExactAnswers = [
   Holds<Exact<typeof openai, 'listOpenAiModels'>>,
   Holds<Exact<typeof openai, 'getOpenAiModel'>>,
   Holds<Exact<typeof openai, 'createChatCompletion'>>,
+  Holds<Exact<typeof openaiFiles, 'listOpenAiFiles'>>,
+  Holds<Exact<typeof openaiFiles, 'createOpenAiFile'>>,
+  Holds<Exact<typeof openaiFiles, 'getOpenAiFile'>>,
+  Holds<Exact<typeof openaiFiles, 'deleteOpenAiFile'>>,
+  Holds<Exact<typeof openaiFiles, 'getOpenAiFileContent'>>,
+  Holds<Exact<typeof openaiFiles, 'searchVectorStore'>>,
   Holds<Exact<typeof ai, 'listModels'>>,
+  Holds<Exact<typeof aiKnowledge, 'searchKnowledgeBases'>>,
   Holds<Exact<typeof ai, 'getAiUsage'>>,
   Holds<Exact<typeof ai, 'createChat'>>,
   Holds<Exact<typeof ai, 'streamChat'>>,
@@ -427,7 +436,12 @@ export const skeleton = {
     '/v1/models': { get: route('listOpenAiModels') },
     '/v1/models/{model}': { get: route('getOpenAiModel') },
     '/v1/chat/completions': { post: route('createChatCompletion') },
+    '/v1/files': { get: route('listOpenAiFiles'), post: route('createOpenAiFile') },
+    '/v1/files/{id}': { get: route('getOpenAiFile'), delete: route('deleteOpenAiFile') },
+    '/v1/files/{id}/content': { get: route('getOpenAiFileContent') },
+    '/v1/vector_stores/{id}/search': { post: route('searchVectorStore') },
     '/v1/ai/models': { get: route('listModels') },
+    '/v1/ai/search': { post: route('searchKnowledgeBases') },
     '/v1/ai/usage': { get: route('getAiUsage') },
     '/v1/ai/chat': { post: route('createChat') },
     '/v1/ai/chat/stream': { post: route('streamChat') },

@@ -96,16 +96,12 @@ export const aiDocuments = {
 
 /** @param place the document in the request. */
 function toResult(result: AddedDocument | ApiError, place: string) {
-  if (!(result instanceof ApiError)) {
-    const { created, document } = result
-    return { status: created ? ('created' as const) : ('existing' as const), document, error: null }
-  }
+  if (!(result instanceof ApiError)) return { document: result.document, error: null }
   const { code, message, details } = result.toBody('').error
   // An error about a resource names no field: it is that of the file.
   const name = details.field ?? (result.resourceId === undefined ? undefined : 'file_id')
   const field = name === undefined ? null : `${place}.${name}`
   return {
-    status: 'failed' as const,
     document: null,
     error: { code, message, reason: details.reason, field },
   }

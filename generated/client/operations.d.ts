@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, StreamingMethod, UploadOptions, WithFiles } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, OpenAiModel, OpenAiModelList, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageQuantity, UsageQuantityList, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PayCheckoutPath, PlatformEvent, PlatformEventList, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionList, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UsageQuantity, UsageQuantityList, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -1125,10 +1125,64 @@ export interface CreateChatCompletionInput extends CallOptions {
   body: ChatCompletionRequest
 }
 
+/** The input of `listOpenAiFiles`. */
+export interface ListOpenAiFilesInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListOpenAiFilesQuery
+}
+
+/** The form of `createOpenAiFile`. */
+export type CreateOpenAiFileForm = WithFiles<OpenAiFileUpload, 'file'>
+/** The input of `createOpenAiFile`. */
+export interface CreateOpenAiFileInput extends UploadOptions {
+  /** Header fields of the request. */
+  headers?: CreateOpenAiFileHeaders
+  /** A file and its purpose, as form fields. */
+  body: CreateOpenAiFileForm
+}
+
+/** The input of `getOpenAiFile`. */
+export interface GetOpenAiFileInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetOpenAiFilePath
+  /** Header fields of the request. */
+  headers?: GetOpenAiFileHeaders
+}
+
+/** The input of `deleteOpenAiFile`. */
+export interface DeleteOpenAiFileInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteOpenAiFilePath
+  /** Header fields of the request. */
+  headers?: DeleteOpenAiFileHeaders
+}
+
+/** The input of `getOpenAiFileContent`. */
+export interface GetOpenAiFileContentInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetOpenAiFileContentPath
+  /** Header fields of the request. */
+  headers?: GetOpenAiFileContentHeaders
+}
+
+/** The input of `searchVectorStore`. */
+export interface SearchVectorStoreInput extends CallOptions {
+  /** The parameters in the path. */
+  path: SearchVectorStorePath
+  /** A search query. */
+  body: VectorStoreSearch
+}
+
 /** The input of `listModels`. */
 export interface ListModelsInput extends CallOptions {
   /** The query parameters. */
   query?: ListModelsQuery
+}
+
+/** The input of `searchKnowledgeBases`. */
+export interface SearchKnowledgeBasesInput extends CallOptions {
+  /** A search query and the knowledge bases to search. */
+  body: KnowledgeBasesSearch
 }
 
 /** The input of `getAiUsage`. */
@@ -2742,7 +2796,7 @@ export interface Methods {
   /**
    * List models (OpenAI): `GET /v1/models`
    *
-   * Returns the ids to send as `model` to `createChatCompletion`, in the shape of OpenAI's API. `listModels` has the limits of each.
+   * Returns the ids to send as `model` to `createChatCompletion`, and last the model of embeddings, if there is one, in the shape of OpenAI's API. `listModels` has the limits and the price of each.
    */
   listOpenAiModels (input?: ListOpenAiModelsInput): Answer<OpenAiModelList>
   /**
@@ -2768,11 +2822,53 @@ export interface Methods {
    */
   createChatCompletion: StreamingMethod<[input: CreateChatCompletionInput], Answer<ChatCompletion>, EventStream<CreateChatCompletionEvent>>
   /**
+   * List files (OpenAI): `GET /v1/files`
+   *
+   * Returns the files that `listFiles` lists, in the shape of OpenAI's API. The next page begins `after` the `last_id` of this one.
+   */
+  listOpenAiFiles: OptionalListMethod<ListOpenAiFilesInput, OpenAiFileList, OpenAiFile>
+  /**
+   * Upload a file (OpenAI): `POST /v1/files`
+   *
+   * Uploads a file as `uploadFile` does. The purpose is a label: the pair `purpose` in the metadata of the file.
+   */
+  createOpenAiFile (input: CreateOpenAiFileInput): Answer<OpenAiFile>
+  /**
+   * Get a file (OpenAI): `GET /v1/files/{id}`
+   *
+   * Returns a file in the shape of OpenAI's API. `getFile` returns all of its metadata.
+   */
+  getOpenAiFile (input: GetOpenAiFileInput): Answer<OpenAiFile>
+  /**
+   * Delete a file (OpenAI): `DELETE /v1/files/{id}`
+   *
+   * Deletes a file, its links and the documents created from it, as `deleteFile` does.
+   */
+  deleteOpenAiFile (input: DeleteOpenAiFileInput): Answer<OpenAiFileDeleted>
+  /**
+   * Get the content of a file (OpenAI): `GET /v1/files/{id}/content`
+   *
+   * Returns the content of a file as an attachment, as `downloadFile` does.
+   */
+  getOpenAiFileContent (input: GetOpenAiFileContentInput): Promise<Response>
+  /**
+   * Search a knowledge base (OpenAI): `POST /v1/vector_stores/{id}/search`
+   *
+   * Returns the passages that `searchKnowledgeBase` finds, in the shape of OpenAI's API. The id of the vector store is the id of a knowledge base. Each of several queries is searched for, and the passages are merged by their ranks.
+   */
+  searchVectorStore (input: SearchVectorStoreInput): Answer<VectorStoreSearchResults>
+  /**
    * List models: `GET /v1/ai/models`
    *
    * Returns the models of the configured providers and the built-in `extractive-1`. `extractive-1` is not a language model: it quotes and cites the sentences of your knowledge bases that match a question, and says so if there are none.
    */
   listModels: OptionalListMethod<ListModelsInput, ModelList, Model>
+  /**
+   * Search several knowledge bases: `POST /v1/ai/search`
+   *
+   * Returns the passages of several knowledge bases that match the query best, in one ranking. `searchKnowledgeBase` searches one.
+   */
+  searchKnowledgeBases (input: SearchKnowledgeBasesInput): Answer<PassageList>
   /**
    * Get AI usage for today: `GET /v1/ai/usage`
    *

@@ -100,7 +100,7 @@ export interface FindStopWordsRow {
  * `rank-by-vector` with pgvector, an extension that the database may have.
  * @see prisma/sql/search/rank-by-vector-with-pgvector.sql
  */
-export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null }, RankByVectorWithPgvectorRow>(
+export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorWithPgvectorRow>(
   'search/rank-by-vector-with-pgvector',
   `SELECT c.id, 1 - (c.embedding::vector <=> $1::real[]::vector) AS "score"
 FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -111,9 +111,10 @@ WHERE ($2::text[] IS NULL
   AND ($5::jsonb IS NULL OR d.metadata @> $5)
   AND ($6::text IS NULL OR jsonb_path_match(
     jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
+  AND ($8::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $8)
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands'],
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
   { searches: true },
 )
 export interface RankByVectorWithPgvectorRow {
@@ -125,7 +126,7 @@ export interface RankByVectorWithPgvectorRow {
  * The chunks whose vectors are the most similar to :embedding, which has the length 1 like theirs.
  * @see prisma/sql/search/rank-by-vector.sql
  */
-export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null }, RankByVectorRow>(
+export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorRow>(
   'search/rank-by-vector',
   `SELECT c.id, (SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y)) AS "score"
 FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
@@ -136,9 +137,10 @@ WHERE ($2::text[] IS NULL
   AND ($5::jsonb IS NULL OR d.metadata @> $5)
   AND ($6::text IS NULL OR jsonb_path_match(
     jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
+  AND ($8::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $8)
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands'],
+  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
   { searches: true },
 )
 export interface RankByVectorRow {

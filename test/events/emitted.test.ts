@@ -174,6 +174,7 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   confirmTotp: () => '/user/totp',
   deleteOpenAiFile: () => null,
   createOpenAiFile: ({ id }) => `/storage/files/${id}`,
+  createDocuments: ({ id }) => `/ai/documents/${id}`,
   createChat: ({ id }) => `/ai/messages/${id}`,
   createChatCompletion: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,

@@ -22,7 +22,8 @@ export function sampleOf(document: Json, schema: Json, choice = 0, within: Json[
   )
   if (example !== undefined && typeof example !== 'object') return example
   if (type === 'object') return objectOf(document, flat, choice, within)
-  if (type === 'array') return variantsOf(document, flat.items ?? {}, Math.max(flat.minItems ?? 1, 1), within)
+  if (type === 'array')
+    return variantsOf(document, flat.items ?? {}, Math.max(flat.minItems ?? 1, 1), choice, within)
   if (type === 'string') return textsOf(flat, 1)[0]
   if (type === 'integer' || type === 'number') return flat.minimum ?? flat.maximum ?? 1
   if (type === 'boolean') return true
@@ -40,14 +41,20 @@ function objectOf(document: Json, flat: Json, choice: number, around: Json[]): J
   const value = Object.fromEntries(
     Object.entries<Json>(flat.properties ?? {})
       .filter(([name, inner]) => !excluded?.has(name) && !isWithinTwice(inner))
-      .map(([name, inner]) => [name, sampleOf(document, inner, 0, within)]),
+      .map(([name, inner]) => [name, sampleOf(document, inner, choice, within)]),
   )
   if (typeof flat.additionalProperties === 'object') value.key = sampleOf(document, flat.additionalProperties)
   return value
 }
 
 /** Up to `count` different values. */
-export function variantsOf(document: Json, schema: Json, count: number, within: Json[] = []): Json[] {
+export function variantsOf(
+  document: Json,
+  schema: Json,
+  count: number,
+  choice = 0,
+  within: Json[] = [],
+): Json[] {
   const flat = flattened(document, schema)
   if (flat.enum !== undefined) return flat.enum.slice(0, count)
   const type = typesOf(flat)[0]
@@ -55,7 +62,7 @@ export function variantsOf(document: Json, schema: Json, count: number, within: 
   if (type === 'integer' || type === 'number')
     return Array.from({ length: count }, (_, i) => (flat.minimum ?? 0) + i)
   if (type === 'boolean') return [true, false].slice(0, count)
-  return Array.from({ length: count }, () => sampleOf(document, flat, 0, within))
+  return Array.from({ length: count }, () => sampleOf(document, flat, choice, within))
 }
 
 const textsByFormat: Record<string, (i: number) => string> = {

@@ -51,9 +51,9 @@ export function violationsOf(
         ]),
       )
     case 'minLength':
-      return values(...shorter(flat, current, limit - 1))
+      return values(...shorter(flat, textOf(current), limit - 1))
     case 'maxLength':
-      return values(...longer(flat, current, limit + 1))
+      return values(...longer(flat, textOf(current), limit + 1))
     case 'minimum':
       return values(limit - 1, limit - 0.5)
     case 'maximum':
@@ -156,6 +156,9 @@ function textsNotMatching(flat: Json, current: string): string[] {
     [...near, ...plain, ...blank].filter((text) => !expression.test(text)),
   )
 }
+
+/** Of a value that may be of another type. */
+const textOf = (value: Json): string => (typeof value === 'string' ? value : '')
 
 function shorter(flat: Json, current: string, length: number): string[] {
   const cut = current.slice(0, Math.max(0, length))
