@@ -77,8 +77,8 @@ export const openaiFiles = {
     const queries = queriesOf(body)
     const filters = filtersOf(body)
     const limit = body.max_num_results ?? 10
-    const search = { knowledgeBaseIds: [id], projectId, limit, filters: filters ?? undefined }
-    const found = filters === null ? [] : await searchWithinLimit(services, request, queries, search)
+    const search = { knowledgeBaseIds: [id], projectId, limit, filters }
+    const found = await searchWithinLimit(services, request, queries, search)
     const { score_threshold: threshold = 0 } = body.ranking_options ?? {}
     const passages = mergePassages(found, limit)
     return {

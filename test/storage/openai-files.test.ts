@@ -136,8 +136,16 @@ async function addBase(person: Person, name: string, documents: object[], projec
   return base.id as string
 }
 
-const harbour = { name: 'harbour.md', text: 'The lantern is in the harbour.', metadata: { team: 'port' } }
-const tower = { name: 'tower.md', text: 'The lantern was in the tower.', metadata: { team: 'city' } }
+const harbour = {
+  name: 'harbour.md',
+  text: 'The lantern is in the harbour.',
+  metadata: { team: 'port', floor: '9' },
+}
+const tower = {
+  name: 'tower.md',
+  text: 'The lantern was in the tower.',
+  metadata: { team: 'city', floor: '10' },
+}
 
 t.test('a knowledge base is searched as a vector store', async (t) => {
   const { id: fileId } = await client.files.create(
@@ -167,17 +175,41 @@ t.test('a knowledge base is searched as a vector store', async (t) => {
   t.same(names(await search({ query: 'ferry lantern', ...strong })), ['ferry.txt'])
 
   const port = { type: 'eq' as const, key: 'team', value: 'port' }
-  t.same(names(await search({ query: 'lantern', filters: port })), ['harbour.md'])
-  t.same(names(await search({ query: 'lantern', filters: { type: 'and', filters: [port] } })), ['harbour.md'])
-  const contrary = { type: 'and' as const, filters: [port, { ...port, value: 'city' }] }
-  t.same(names(await search({ query: 'lantern', filters: contrary })), [])
-  const refused = async (filters: OpenAI.ComparisonFilter | OpenAI.CompoundFilter, param: string) =>
-    t.match(await errorOf(search({ query: 'lantern', filters })), { status: 400, param }, param)
-  await refused({ ...port, type: 'gt' }, 'filters.type')
-  await refused({ type: 'or', filters: [port] }, 'filters.type')
-  await refused({ ...port, value: 7 }, 'filters.value')
-  await refused({ type: 'eq', key: 'team' } as OpenAI.ComparisonFilter, 'filters.value')
-  await refused({ type: 'and' } as unknown as OpenAI.CompoundFilter, 'filters.filters')
+  const [city, high] = [
+    { ...port, value: 'city' },
+    { type: 'gte', key: 'floor', value: 10 },
+  ]
+  const matching = [
+    [port, 'harbour.md'],
+    [{ ...port, type: 'ne' }, 'ferry.txt tower.md'],
+    [{ ...port, type: 'in', value: ['port', 'sea'] }, 'harbour.md'],
+    [{ ...port, type: 'nin', value: ['port', 'city'] }, 'ferry.txt'],
+    [high, 'tower.md'],
+    [{ ...high, type: 'lt' }, 'harbour.md'],
+    [{ type: 'eq', key: 'floor', value: 9 }, 'harbour.md'],
+    [{ type: 'and', filters: [port, city] }, ''],
+    [{ type: 'or', filters: [port, { type: 'and', filters: [city, high] }] }, 'harbour.md tower.md'],
+  ] as Array<[OpenAI.ComparisonFilter | OpenAI.CompoundFilter, string]>
+  for (const [filters, expected] of matching)
+    t.equal(
+      names(await search({ query: 'lantern', filters }))
+        .sort()
+        .join(' '),
+      expected,
+      JSON.stringify(filters),
+    )
+  const refused = async (filters: object, param: string) =>
+    t.match(
+      await errorOf(search({ query: 'lantern', filters: filters as OpenAI.ComparisonFilter })),
+      { status: 400, param },
+      param,
+    )
+  await refused({ ...port, type: 'like' }, 'filters.type')
+  await refused({ ...port, type: 'in' }, 'filters.value')
+  await refused({ ...port, type: 'gt', value: true }, 'filters.value')
+  await refused({ type: 'eq', key: 'team' }, 'filters.value')
+  await refused({ type: 'and' }, 'filters.filters')
+  await refused({ type: 'or', filters: [{ ...port, filters: [port] }] }, 'filters.filters[0].filters')
   t.match(await errorOf(search({ query: 'lantern' }, stranger)), { status: 403 })
 })
 
@@ -189,7 +221,7 @@ t.test('several knowledge bases are searched in one ranking', async (t) => {
   const namesOf = ({ body }: { body: { data: Array<{ name: string }> } }) => body.data.map(({ name }) => name)
   t.same(namesOf(await search(owner, [first, second])), ['tower.md', 'harbour.md'])
   t.same(namesOf(await search(owner, [first, second], { limit: 1 })), ['tower.md'])
-  const filters = { metadata: { team: 'port' } }
+  const filters = { metadata: { team: 'port', floor: '9' } }
   t.same(namesOf(await search(owner, [first, second], { filters })), ['harbour.md'])
   t.same(namesOf(await search(viewer, [first])), ['harbour.md'])
   t.match(await search(viewer, [first, second]), { status: 403 }, 'each base is checked')

@@ -6,6 +6,7 @@ import type { DocumentFilters } from '../search/filters.ts'
 import type { RetrievedPassage, SearchResult } from '../search/search.ts'
 
 type VectorStoreSearch = components['schemas']['VectorStoreSearch']
+type VectorStoreFilter = components['schemas']['VectorStoreFilter']
 type VectorStoreSearchResult = components['schemas']['VectorStoreSearchResult']
 
 /** The different queries of the request, in order. */
@@ -13,36 +14,37 @@ export function queriesOf({ query }: VectorStoreSearch): string[] {
   return [...new Set(typeof query === 'string' ? [query] : query)]
 }
 
-/**
- * The filters of a search; null if they contradict each other, so that no document matches.
- * @throws 400 for `eq` without a pair, and for `and` without filters.
- */
-export function filtersOf({ filters }: VectorStoreSearch): DocumentFilters | null {
-  if (filters === undefined) return {}
-  const metadata = new Map<string, string>()
-  for (const [key, value] of pairsOf(filters)) {
-    if (metadata.has(key) && metadata.get(key) !== value) return null
-    metadata.set(key, value)
-  }
-  return { metadata: Object.fromEntries(metadata) }
+/** Throws 400 for a comparison without its key or value, and for a group without filters. */
+export function filtersOf({ filters }: VectorStoreSearch): DocumentFilters {
+  return filters === undefined ? {} : filterOf(filters, 'filters')
 }
 
-function pairsOf({
-  type,
-  key,
-  value,
-  filters,
-}: NonNullable<VectorStoreSearch['filters']>): Array<[string, string]> {
-  if (type === 'and') {
-    if (filters === undefined) throw required('filters.filters', type)
-    if (key !== undefined) throw excluded('filters.key', type)
-    if (value !== undefined) throw excluded('filters.value', type)
-    return filters.map((filter) => [filter.key, filter.value])
+function filterOf({ type, key, value, filters }: VectorStoreFilter, field: string): DocumentFilters {
+  if (type === 'and' || type === 'or') {
+    if (filters === undefined) throw required(`${field}.filters`, type)
+    if (key !== undefined) throw excluded(`${field}.key`, type)
+    if (value !== undefined) throw excluded(`${field}.value`, type)
+    return { [type]: filters.map((filter, i) => filterOf(filter, `${field}.filters[${i}]`)) }
   }
-  if (key === undefined) throw required('filters.key', type)
-  if (value === undefined) throw required('filters.value', type)
-  if (filters !== undefined) throw excluded('filters.filters', type)
-  return [[key, value]]
+  if (key === undefined) throw required(`${field}.key`, type)
+  if (value === undefined) throw required(`${field}.value`, type)
+  if (filters !== undefined) throw excluded(`${field}.filters`, type)
+  const isList = type === 'in' || type === 'nin'
+  if (Array.isArray(value) !== isList)
+    throw invalidField(
+      `${field}.value`,
+      'type',
+      `The type \`${type}\` takes ${isList ? 'a list' : 'one value'}.`,
+    )
+  if (Array.isArray(value)) {
+    const found = { metadata: { [key]: { in: value.map(String) } } }
+    return type === 'in' ? found : { not: found }
+  }
+  if (type === 'eq') return { metadata: { [key]: String(value) } }
+  if (type === 'ne') return { not: { metadata: { [key]: String(value) } } }
+  if (typeof value === 'boolean')
+    throw invalidField(`${field}.value`, 'type', `The type \`${type}\` takes a number or a text.`)
+  return { metadata: { [key]: { [type]: value } } }
 }
 
 function required(field: string, type: string): Error {
