@@ -138,6 +138,7 @@ export const errorCodes = {
       organization_role: 'organization_role',
       last_admin: 'last_admin',
       offset: 'offset',
+      continued: 'continued',
       source: 'source',
       sha256: 'sha256',
       open_checkout: 'open_checkout',

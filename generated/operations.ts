@@ -38,6 +38,7 @@ export interface OperationsByTag {
     | 'getMessage'
     | 'updateMessage'
     | 'cancelMessage'
+    | 'sendToolResults'
     | 'regenerateMessage'
     | 'streamMessage'
   'ai-sessions':
@@ -119,6 +120,8 @@ export interface OperationsByTag {
   'openai':
     | 'listOpenAiModels'
     | 'getOpenAiModel'
+    | 'createResponse'
+    | 'createEmbeddings'
     | 'createChatCompletion'
   'openai-files':
     | 'listOpenAiFiles'
@@ -364,9 +367,10 @@ export type BinaryOperationId =
 
 /** The data of each event, for the operations that return an event stream. */
 export interface StreamEvents {
+  createResponse: { 'response.created': components['schemas']['ResponseStateEvent'], 'response.in_progress': components['schemas']['ResponseStateEvent'], 'response.output_item.added': components['schemas']['ResponseItemEvent'], 'response.content_part.added': components['schemas']['ResponsePartEvent'], 'response.output_text.delta': components['schemas']['ResponseTextDeltaEvent'], 'response.output_text.annotation.added': components['schemas']['ResponseAnnotationEvent'], 'response.output_text.done': components['schemas']['ResponseTextDoneEvent'], 'response.refusal.delta': components['schemas']['ResponseRefusalDeltaEvent'], 'response.refusal.done': components['schemas']['ResponseRefusalDoneEvent'], 'response.content_part.done': components['schemas']['ResponsePartEvent'], 'response.function_call_arguments.delta': components['schemas']['ResponseArgumentsDeltaEvent'], 'response.function_call_arguments.done': components['schemas']['ResponseArgumentsDoneEvent'], 'response.output_item.done': components['schemas']['ResponseItemEvent'], 'response.completed': components['schemas']['ResponseStateEvent'], 'response.incomplete': components['schemas']['ResponseStateEvent'], 'error': components['schemas']['ErrorResponse'] }
   createChatCompletion: { 'message': components['schemas']['ChatCompletionChunk'], 'error': components['schemas']['ErrorResponse'] }
-  streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
-  streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
+  streamChat: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'tool_call.delta': components['schemas']['ToolCallDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
+  streamMessage: { 'message.created': components['schemas']['Message'], 'message.delta': components['schemas']['MessageDelta'], 'tool_call.delta': components['schemas']['ToolCallDelta'], 'citation.added': components['schemas']['Citation'], 'message.completed': components['schemas']['ChatResponse'], 'error': components['schemas']['ErrorResponse'] }
   streamEvents: { 'message': components['schemas']['PlatformEvent'], 'end': components['schemas']['StreamEnd'] }
 }
 
@@ -3939,6 +3943,52 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: null,
     secretAnswer: false
   },
+  createResponse: {
+    id: "createResponse",
+    method: "POST",
+    path: "/v1/responses",
+    url: "/v1/responses",
+    tag: "openai",
+    scopes: ["ai:write"],
+    rateLimit: "ai",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyResponseRequest"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyOpenAiResponse","events":{"response.created":"replyResponseStateEvent","response.in_progress":"replyResponseStateEvent","response.output_item.added":"replyResponseItemEvent","response.content_part.added":"replyResponsePartEvent","response.output_text.delta":"replyResponseTextDeltaEvent","response.output_text.annotation.added":"replyResponseAnnotationEvent","response.output_text.done":"replyResponseTextDoneEvent","response.refusal.delta":"replyResponseRefusalDeltaEvent","response.refusal.done":"replyResponseRefusalDoneEvent","response.content_part.done":"replyResponsePartEvent","response.function_call_arguments.delta":"replyResponseArgumentsDeltaEvent","response.function_call_arguments.done":"replyResponseArgumentsDoneEvent","response.output_item.done":"replyResponseItemEvent","response.completed":"replyResponseStateEvent","response.incomplete":"replyResponseStateEvent","error":"replyErrorResponse"}}
+    },
+    produces: ["application/json","text/event-stream"],
+    idempotent: true,
+    handlesIdempotency: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  createEmbeddings: {
+    id: "createEmbeddings",
+    method: "POST",
+    path: "/v1/embeddings",
+    url: "/v1/embeddings",
+    tag: "openai",
+    scopes: ["ai:write"],
+    rateLimit: "ai",
+    validators: {"query":"queryNone","body":"bodyEmbeddingsRequest"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    errors: [400,401,403,406,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyEmbeddingList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
   createChatCompletion: {
     id: "createChatCompletion",
     method: "POST",
@@ -4201,7 +4251,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
     errors: [400,401,403,404,409,413,415,422,429,500,503],
     replies: {
-      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
+      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","tool_call.delta":"replyToolCallDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
     },
     produces: ["text/event-stream"],
     idempotent: true,
@@ -4385,7 +4435,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","project_id","session_id","role","status","model","provider","finish_reason","usage","citations","searched","error","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","session_id","role","status","model","provider","finish_reason","usage","citations","tool_calls","refusal","searched","error","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMessage"}
@@ -4417,6 +4467,29 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     handlesIdempotency: true,
     ifMatch: null,
     etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  sendToolResults: {
+    id: "sendToolResults",
+    method: "POST",
+    path: "/v1/ai/messages/{id}/tool-results",
+    url: "/v1/ai/messages/:id/tool-results",
+    tag: "ai-messages",
+    scopes: ["ai:write"],
+    rateLimit: "ai",
+    validators: {"path":"pathMessageId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyToolResultsRequest"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyChatResponse"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    handlesIdempotency: true,
+    ifMatch: null,
+    etag: false,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
@@ -4456,7 +4529,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     body: null,
     errors: [400,401,403,404,409,429,500,503],
     replies: {
-      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
+      200: {"contentType":"text/event-stream","events":{"message.created":"replyMessage","message.delta":"replyMessageDelta","tool_call.delta":"replyToolCallDelta","citation.added":"replyCitation","message.completed":"replyChatResponse","error":"replyErrorResponse"}}
     },
     produces: ["text/event-stream"],
     idempotent: false,

@@ -1,8 +1,8 @@
-// The messages of chats: read, edit, stream, cancel and regenerate.
+// The messages of chats: read, edit, stream, cancel, regenerate and continue.
 import type { Handlers } from '../services/handler.ts'
 import { editMessage } from '../services/ai/chat/edit-message.ts'
 import { openMessage, toChatResponse, toMessage } from '../services/ai/chat/messages.ts'
-import { regenerate } from '../services/ai/chat/start-answer.ts'
+import { continueWithResults, regenerate } from '../services/ai/chat/start-answer.ts'
 import { conflict, invalidState } from '../infra/errors.ts'
 
 export const aiMessages = {
@@ -33,6 +33,14 @@ export const aiMessages = {
   async regenerateMessage(request, { db, config, events, providers, generations }) {
     const signal = request.signal()
     const started = await regenerate({ db, config, events, providers }, request, request.body)
+    const { message, replayed } = await generations.complete(started, request.principal, signal)
+    return { status: 200, body: toChatResponse(message), replayed }
+  },
+
+  async sendToolResults(request, { db, config, events, providers, generations }) {
+    const signal = request.signal()
+    const services = { db, config, events, providers }
+    const started = await continueWithResults(services, request, request.body)
     const { message, replayed } = await generations.complete(started, request.principal, signal)
     return { status: 200, body: toChatResponse(message), replayed }
   },

@@ -38,7 +38,7 @@ export const ai = {
     // Waits for the first token, at most one ping interval. If the answer fails by then, the response is that
     // error instead of a stream.
     const waitMs = config.streamPing * 1000
-    const { events: body, answer } = await generations.stream(started, request, signal, waitMs)
-    return { status: 200, body, replayed: answer === null }
+    const { events: body, replayed } = await generations.stream(started, request, signal, waitMs)
+    return { status: 200, body, replayed }
   },
 } satisfies Handlers<'ai'>

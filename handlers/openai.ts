@@ -1,10 +1,24 @@
-// What OpenAI's clients call: models and chats.
+// What OpenAI's clients call: models, embeddings, chats and responses.
 import { notFound } from '../infra/errors.ts'
-import type { Handlers } from '../services/handler.ts'
+import type { Handlers, HandlerServices } from '../services/handler.ts'
+import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
+import type { AnswerRequest } from '../services/ai/chat/answer-limits.ts'
+import { answerFormatOf } from '../services/ai/chat/answer-format.ts'
 import { startConversation } from '../services/ai/chat/start-answer.ts'
-import { toChatResponse } from '../services/ai/chat/messages.ts'
-import { chunksOf, completionOf, conversationOf } from '../services/ai/openai/chat-completions.ts'
+import { toChatResponse, type OwnedMessage } from '../services/ai/chat/messages.ts'
+import type { FollowRequest } from '../services/ai/chat/stream.ts'
+import type { AnswerEvent } from '../services/ai/chat/stream-events.ts'
+import {
+  chunksOf,
+  completionOf,
+  conversationOf,
+  type CompletionRequest,
+} from '../services/ai/openai/chat-completions.ts'
+import { embeddingListOf, embeddingModelOf } from '../services/ai/openai/embeddings.ts'
+import { completionRequestOf, withResponseNames } from '../services/ai/openai/response-request.ts'
+import { responseEvents, responseOf } from '../services/ai/openai/responses.ts'
 import { openAiModels } from '../services/ai/openai/models.ts'
+import { requireUnrestrictedKey } from '../services/projects/resource-access.ts'
 
 export const openai = {
   async listOpenAiModels(_request, { providers }) {
@@ -17,28 +31,70 @@ export const openai = {
     return { status: 200, body: model }
   },
 
-  async createChatCompletion(request, { db, config, events, providers, generations, publicUrl }) {
+  async createEmbeddings(request, { db, config, providers }) {
     const { body, principal } = request
-    const signal = request.signal()
-    const asked = conversationOf(body)
-    const started = await startConversation({ db, config, events, providers }, request, asked)
-    const origin = publicUrl()
-    if (body.stream !== true) {
-      const { message, toolCalls, replayed } = await generations.complete(started, principal, signal)
-      return { status: 200, body: completionOf(toChatResponse(message), toolCalls, origin), replayed }
+    requireUnrestrictedKey(principal)
+    const embed = embeddingModelOf(providers, body)
+    const account = { ...principal, projectId: null, tokensPerDay: config.aiTokensPerDay }
+    let tokens = 0
+    const count = (counted: number): void => {
+      tokens = counted
     }
-    // As in `streamChat`.
-    const waitMs = config.streamPing * 1000
-    const { events: answerEvents, answer } = await generations.stream(started, request, signal, waitMs)
-    const options = {
-      origin,
-      includesUsage: body.stream_options?.include_usage === true,
-      calls: () => answer?.toolCalls ?? [],
-    }
-    return {
-      status: 200,
-      body: (disconnected) => chunksOf(answerEvents(disconnected), options),
-      replayed: answer === null,
+    const texts = [body.input].flat()
+    const vectors = await embedWithinLimit(db, embed, account, texts, request.signal(), count)
+    return { status: 200, body: embeddingListOf(body, vectors, tokens) }
+  },
+
+  async createChatCompletion(request, services) {
+    const { body } = request
+    const origin = services.publicUrl()
+    const { message, events, replayed } = await answer(request, services, body)
+    if (events === null) return { status: 200, body: completionOf(toChatResponse(message), origin), replayed }
+    const options = { origin, includesUsage: body.stream_options?.include_usage === true }
+    return { status: 200, body: (left) => chunksOf(events(left), options), replayed }
+  },
+
+  async createResponse(request, services) {
+    const { body } = request
+    const options = { request: body, origin: services.publicUrl() }
+    try {
+      const { message, events, replayed } = await answer(request, services, completionRequestOf(body))
+      if (events === null)
+        return { status: 200, body: responseOf(toChatResponse(message), options), replayed }
+      return { status: 200, body: (left) => responseEvents(events(left), options), replayed }
+    } catch (error) {
+      throw withResponseNames(error)
     }
   },
 } satisfies Handlers<'openai'>
+
+interface Answered {
+  /** The finished message, or the empty one of a stream. */
+  message: OwnedMessage
+  /** Null for a whole answer. */
+  events: ((disconnected: AbortSignal) => AsyncIterable<AnswerEvent>) | null
+  replayed: boolean
+}
+
+/** Answers as `createChat` does, or with `stream: true` as `streamChat`. */
+async function answer(
+  request: AnswerRequest & FollowRequest & { signal(): AbortSignal },
+  { db, config, events, providers, generations }: HandlerServices,
+  body: CompletionRequest,
+): Promise<Answered> {
+  const { principal } = request
+  const signal = request.signal()
+  const asked = conversationOf(body)
+  const streams = body.stream === true
+  const format = await answerFormatOf(body.response_format, {
+    field: 'response_format',
+    userId: principal.userId,
+    streams,
+  })
+  const services = { db, config, events, providers }
+  const started = await startConversation(services, request, { ...asked, format })
+  if (!streams) return { ...(await generations.complete(started, principal, signal)), events: null }
+  // As in `streamChat`.
+  const waitMs = config.streamPing * 1000
+  return { message: started.message, ...(await generations.stream(started, request, signal, waitMs)) }
+}

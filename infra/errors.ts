@@ -64,8 +64,7 @@ export class ApiError extends Error {
 
   /** The body of the operations for OpenAI's clients, which has the fields that these read. */
   toOpenAiBody(requestId: string): components['schemas']['ErrorResponse'] {
-    const { error } = this.toBody(requestId)
-    return { error: { ...error, type: openAiErrorType(this.status), param: this.details.field ?? null } }
+    return withOpenAiFields(this.toBody(requestId))
   }
 
   get #reason(): ErrorDetails['reason'] {
@@ -326,10 +325,20 @@ export function unavailable(
   return new ApiError(503, 'UNAVAILABLE', message, { reason }, { 'retry-after': String(seconds) })
 }
 
-/** The types of OpenAI's errors, by status. */
-function openAiErrorType(status: number): string {
-  if (status === 401) return 'authentication_error'
-  if (status === 403) return 'permission_error'
-  if (status === 429) return 'rate_limit_error'
-  return status >= 500 ? 'server_error' : 'invalid_request_error'
+/** Adds the fields that OpenAI's clients read. */
+export function withOpenAiFields({
+  error,
+}: components['schemas']['ErrorResponse']): components['schemas']['ErrorResponse'] {
+  const { code, details } = error
+  const type = openAiTypes[code as ErrorCode] ?? 'invalid_request_error'
+  return { error: { ...error, type, param: details.field ?? null } }
+}
+
+/** The types of OpenAI's errors, by code; those of the others are `invalid_request_error`. */
+const openAiTypes: Partial<Record<ErrorCode, string>> = {
+  UNAUTHORIZED: 'authentication_error',
+  FORBIDDEN: 'permission_error',
+  RATE_LIMITED: 'rate_limit_error',
+  SERVER_ERROR: 'server_error',
+  UNAVAILABLE: 'server_error',
 }

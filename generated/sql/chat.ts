@@ -222,7 +222,7 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
   SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
@@ -242,6 +242,8 @@ export interface FindMessageRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  tool_calls: Schemas['Message']['tool_calls'] | null
+  refusal: string | null
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
@@ -314,7 +316,7 @@ export interface FindSessionRow {
  * answer.
  * @see prisma/sql/chat/finish-message.sql
  */
-export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number | null; provider: string | null; content: string; citations: object | string; error: object | string | null; passages: number | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
+export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; finish_reason: string | null; prompt_tokens: number; completion_tokens: number; cost_micros: number | null; provider: string | null; content: string; citations: object | string; tool_calls: object | string | null; refusal: string | null; error: object | string | null; passages: number | null; keep_idempotency_key: boolean; id: string }, FinishMessageRow>(
   'chat/finish-message',
   `UPDATE ai_messages SET
   status = $1,
@@ -325,17 +327,37 @@ export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'i
   provider = $6,
   content = $7,
   citations = $8,
-  error = $9,
-  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', $10::int)),
+  tool_calls = $9,
+  refusal = $10,
+  error = $11,
+  searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', $12::int)),
   heartbeat_at = NULL,
-  key_digest = CASE WHEN $11 THEN key_digest END
-WHERE id = $12 AND status = 'in_progress'
+  key_digest = CASE WHEN $13 THEN key_digest END
+WHERE id = $14 AND status = 'in_progress'
 RETURNING session_id, usage_project_id`,
-  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'provider', 'content', 'citations', 'error', 'passages', 'keep_idempotency_key', 'id'],
+  ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'provider', 'content', 'citations', 'tool_calls', 'refusal', 'error', 'passages', 'keep_idempotency_key', 'id'],
 )
 export interface FinishMessageRow {
   session_id: string | null
   usage_project_id: string | null
+}
+
+/**
+ * Whether a session goes on after a message: with anything but answers that failed or were canceled.
+ * @see prisma/sql/chat/goes-on.sql
+ */
+export const goesOn = one<{ session_id: string; id: string }, GoesOnRow>(
+  'chat/goes-on',
+  `SELECT EXISTS (
+  SELECT FROM ai_messages
+  WHERE session_id = $1 AND status NOT IN ('failed', 'canceled')
+    AND position > (SELECT position FROM ai_messages WHERE id = $2)
+) AS "goes_on"`,
+  ['session_id', 'id'],
+  { reads: true },
+)
+export interface GoesOnRow {
+  goes_on: boolean
 }
 
 /**
@@ -446,7 +468,7 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, s.project_id
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, s.project_id
 FROM ai_messages m JOIN ai_sessions s ON s.id = m.session_id
 WHERE m.session_id = $3`,
     names: ['user_id', 'project_ids', 'session_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata'],
@@ -477,6 +499,8 @@ export interface ListMessagesRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  tool_calls: Schemas['Message']['tool_calls'] | null
+  refusal: string | null
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
@@ -721,13 +745,14 @@ export interface ReadAnswerStateRow {
  */
 export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
   'chat/read-history',
-  `SELECT id, role, content, workspace_ids FROM (
-  SELECT m.id, m.role, m.content, m.workspace_ids, m.position,
-    sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
+  `SELECT id, role, content, tool_calls, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.tool_calls, m.workspace_ids, m.position,
+    sum(length(m.content) + coalesce(length(m.tool_calls::text), 0))
+      OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = $1 AND m.position < $2
     AND m.status IN ('completed', 'incomplete', 'canceled')
-    AND m.content <> ''
+    AND (m.content <> '' OR m.tool_calls IS NOT NULL)
     AND NOT (m.role = 'user' AND EXISTS (
       SELECT 1 FROM ai_messages a WHERE a.session_id = $1 AND a.status = 'failed'
         AND a.position = (
@@ -748,6 +773,7 @@ export interface ReadHistoryRow {
   id: string
   role: 'system' | 'user' | 'assistant'
   content: string
+  tool_calls: Schemas['Message']['tool_calls'] | null
   workspace_ids: string[]
 }
 
@@ -772,7 +798,7 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -795,6 +821,8 @@ export interface ReadMessageAndLockProjectRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  tool_calls: Schemas['Message']['tool_calls'] | null
+  refusal: string | null
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>
@@ -828,7 +856,7 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -852,6 +880,8 @@ export interface ReadMessageRow {
   finish_reason: Schemas['FinishReason'] | null
   usage: Schemas['Usage']
   citations: Schemas['Citation'][]
+  tool_calls: Schemas['Message']['tool_calls'] | null
+  refusal: string | null
   searched: Schemas['Message']['searched'] | null
   error: Schemas['Message']['error'] | null
   metadata: Record<string, string>

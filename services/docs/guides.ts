@@ -21,6 +21,7 @@ export const guideNames = [
   'files',
   'knowledge-and-chat',
   'openai-clients',
+  'openai-answers',
   'payments',
   'events-and-webhooks',
   'versioning',

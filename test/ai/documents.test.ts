@@ -579,7 +579,8 @@ t.test('a temporary error is retried, up to four times', async (t) => {
     if (failures-- > 0) throw unavailable('no vectors')
     return texts.map(() => [1, 0, 0])
   }
-  startIngestion(t, { embed: Object.assign(embed, { model: 'test', provider: 'test', price: null }) })
+  const model = { model: 'test', provider: 'test', price: null, dimensions: 3 }
+  startIngestion(t, { embed: Object.assign(embed, model) })
   const document = await createDocument(person, baseId, { text: 'patient' })
   // The job can be made due only when the failed try has ended.
   await waitUntil(async () => {

@@ -123,6 +123,10 @@ t.test('the model calls a tool, and gets its result', async (t) => {
   ])
   modelServer.nextScripts.push({ calls: [...calls, { ...calls[0], id: 'call_8' }] })
   const streamed = client.chat.completions.stream({ model: 'small', messages: [question], tools: [tool] })
+  const pieces: string[] = []
+  streamed.on('chunk', ({ choices }) => {
+    for (const { function: called } of choices[0].delta.tool_calls ?? []) pieces.push(called!.arguments!)
+  })
   t.match(await streamed.finalChatCompletion(), {
     choices: [
       {
@@ -133,6 +137,7 @@ t.test('the model calls a tool, and gets its result', async (t) => {
       },
     ],
   })
+  t.equal(pieces.join(''), calls[0].arguments.repeat(2))
 })
 
 t.test('a format is passed on, and its answer is parsed', async (t) => {

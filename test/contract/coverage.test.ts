@@ -9,6 +9,7 @@ import { operations, type OperationId } from '../../generated/operations.ts'
 import type { Operations, HandlerServices } from '../../services/handler.ts'
 import { newId } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { provideEmbeddings } from '../support/operations/operation-fixtures-ai.ts'
 import { providerOperations } from '../support/operations/operation-fixtures-auth.ts'
 import { stripeEnv, unconfiguredOperations } from '../support/operations/operation-fixtures-payments.ts'
 import {
@@ -399,6 +400,7 @@ const afterOutage = new Map<OperationId, Reply>()
 t.test('503: the database is unreachable', async (t) => {
   const proxy = await createDatabaseProxy(t, server.databaseUrl)
   const proxiedServer = await startServer(t, { ...sharedDataOf(server), databaseUrl: proxy.url })
+  provideEmbeddings(proxiedServer)
   const asked = declares(503).filter(({ id }) => served.some((one) => one.id === id))
   // A few at a time, because codes of the second factor are valid for half a minute.
   for (let i = 0; i < asked.length; i += 50) {

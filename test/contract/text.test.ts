@@ -188,7 +188,10 @@ const operationsWithOtherAnswers = [
   'createChat',
   'streamChat',
   'createChatCompletion',
+  'createResponse',
+  'createEmbeddings',
   'regenerateMessage',
+  'sendToolResults',
   'searchKnowledgeBase',
   'searchKnowledgeBases',
 ]

@@ -15,6 +15,7 @@ import {
   send,
   successStatus,
 } from '../support/operations/operation-fixtures.ts'
+import { provideEmbeddings } from '../support/operations/operation-fixtures-ai.ts'
 import { oneOfEachKind } from '../support/operations/kinds.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
@@ -51,6 +52,7 @@ t.test(
       databaseUrl: proxy.url,
       handlers: failingHandlers,
     })
+    provideEmbeddings(proxiedServer)
     for (const { id } of asked) {
       for (const headers of operations[id].idempotent ? [{}, { 'idempotency-key': `cut-${id}` }] : [{}]) {
         const request = { ...(await requestFor(directServer, id)), server: proxiedServer }

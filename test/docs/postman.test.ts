@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import sharp from 'sharp'
 import t from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
+import { provideEmbeddings } from '../support/operations/operation-fixtures-ai.ts'
 import { startServer } from '../support/server/server.ts'
 
 type Json = any
@@ -65,6 +66,7 @@ const signInPages = ['Submit the sign-in form', 'Use a token']
 t.test('every request of the collection is valid', async (t) => {
   const collection = new postman.Collection(json)
   collection.variables.one('apiKey')!.set(server.key)
+  provideEmbeddings(server)
   const statuses = new Map<string, number>()
   for (const item of itemsOf(collection)) {
     const { status, text } = await send(collection, item)

@@ -106,6 +106,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   deleteUpload: 'upload.deleted',
   createChat: 'chat.completed',
   createChatCompletion: 'chat.completed',
+  createResponse: 'chat.completed',
   streamChat: 'chat.completed',
   createSession: 'session.created',
   updateSession: 'session.updated',
@@ -113,6 +114,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateMessage: 'message.updated',
   cancelMessage: 'chat.canceled',
   regenerateMessage: 'chat.completed',
+  sendToolResults: 'chat.completed',
   createKnowledgeBase: 'knowledge_base.created',
   updateKnowledgeBase: 'knowledge_base.updated',
   deleteKnowledgeBase: 'knowledge_base.deleted',
@@ -156,6 +158,7 @@ const questions: OperationId[] = [
   'searchKnowledgeBase',
   'searchKnowledgeBases',
   'searchVectorStore',
+  'createEmbeddings',
   'explainAccess',
   'introspectToken',
 ]
@@ -165,7 +168,14 @@ const moving: OperationId[] = ['advanceTestClock']
  * Operations that finish an answer in a separate transaction, which emits the event even if the request
  * fails.
  */
-const apart: OperationId[] = ['createChat', 'createChatCompletion', 'streamChat', 'regenerateMessage']
+const apart: OperationId[] = [
+  'createChat',
+  'createChatCompletion',
+  'createResponse',
+  'streamChat',
+  'regenerateMessage',
+  'sendToolResults',
+]
 /** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
@@ -177,8 +187,10 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   createDocuments: ({ id }) => `/ai/documents/${id}`,
   createChat: ({ id }) => `/ai/messages/${id}`,
   createChatCompletion: ({ id }) => `/ai/messages/${id}`,
+  createResponse: ({ id }) => `/ai/messages/${id}`,
   streamChat: ({ id }) => `/ai/messages/${id}`,
   regenerateMessage: ({ id }) => `/ai/messages/${id}`,
+  sendToolResults: ({ id }) => `/ai/messages/${id}`,
 }
 const writes = secured.filter(
   ({ id, method }) => method !== 'GET' && ![...questions, ...moving, ...unconfirmed, ...ending].includes(id),
@@ -403,7 +415,7 @@ for (const info of writes) {
     const { object: about } = row.data as { object: { id: string; organization_id?: string } }
     const named = project === 'id' ? about.id : (ask.project ?? ask.params?.id)
     // An answer without a session belongs to its user, though the request names a project to search.
-    const isOwn = id === 'createChatCompletion'
+    const isOwn = id === 'createChatCompletion' || id === 'createResponse'
     const projectId = project === null || organization !== null || isOwn ? null : named
     const organizationId = organization === null ? null : (about.organization_id ?? about.id)
     t.match(row, {
@@ -528,7 +540,8 @@ for (const info of writes) {
 }
 
 t.test('a read emits no event', async (t) => {
-  for (const id of questions) {
+  // The tokens of embeddings are counted.
+  for (const id of questions.filter((id) => id !== 'createEmbeddings')) {
     const ask = await requestFor(server, id)
     const before = await changes()
     t.equal((await send(ask)).status, successStatus(id), id)

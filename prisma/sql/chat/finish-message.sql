@@ -11,6 +11,8 @@ UPDATE ai_messages SET
   provider = :provider?,
   content = :content,
   citations = :citations,
+  tool_calls = :tool_calls?,
+  refusal = :refusal?,
   error = :error?,
   searched = searched || jsonb_strip_nulls(jsonb_build_object('passages', :passages?::int)),
   heartbeat_at = NULL,

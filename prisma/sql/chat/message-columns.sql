@@ -2,6 +2,7 @@
 -- read.
 -- @type finish_reason Schemas['FinishReason']
 -- @type citations Schemas['Citation'][]
+-- @type tool_calls Schemas['Message']['tool_calls']
 -- @type searched Schemas['Message']['searched']
 -- @type error Schemas['Message']['error']
 -- @type metadata Record<string, string>
@@ -14,4 +15,4 @@ coalesce((
   FROM jsonb_array_elements(m.citations) WITH ORDINALITY AS cited (c, n)
     LEFT JOIN documents d ON d.id = c ->> 'document_id'
   WHERE {readable workspace=(c->>'workspace_id')}), '[]') AS citations,
-m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at

@@ -2,13 +2,15 @@
 -- together. Leaves out answers from sources that the caller may no longer read, and questions whose answer
 -- failed.
 -- @many
-SELECT id, role, content, workspace_ids FROM (
-  SELECT m.id, m.role, m.content, m.workspace_ids, m.position,
-    sum(length(m.content)) OVER (ORDER BY m.position DESC) AS characters
+-- @type tool_calls Schemas['Message']['tool_calls']
+SELECT id, role, content, tool_calls, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.tool_calls, m.workspace_ids, m.position,
+    sum(length(m.content) + coalesce(length(m.tool_calls::text), 0))
+      OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
   WHERE m.session_id = :session_id AND m.position < :before
     AND m.status IN ('completed', 'incomplete', 'canceled')
-    AND m.content <> ''
+    AND (m.content <> '' OR m.tool_calls IS NOT NULL)
     AND NOT (m.role = 'user' AND EXISTS (
       SELECT 1 FROM ai_messages a WHERE a.session_id = :session_id AND a.status = 'failed'
         AND a.position = (

@@ -29,6 +29,7 @@ interface Charged {
 /**
  * One vector for each text, in order. The tokens are estimated and counted first, so that requests at once
  * stay within the limit; the number that the provider reports corrects them.
+ * @param onTokens called with the tokens that count in the end.
  * @throws TokensUsedUp before anything is sent, ApiError if the provider fails, or the reason of `signal`.
  */
 export async function embedWithinLimit(
@@ -37,6 +38,7 @@ export async function embedWithinLimit(
   { userId, credentialId, projectId, tokensPerDay }: EmbeddingAccount,
   texts: string[],
   signal?: AbortSignal,
+  onTokens?: (tokens: number) => void,
 ): Promise<number[][]> {
   if (texts.length === 0) return []
   const account = {
@@ -53,6 +55,7 @@ export async function embedWithinLimit(
   if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
+    onTokens?.(tokens)
     if (tokens === estimated) return
     const { day, limits_of } = charged
     await sql.correctTokens(db, {

@@ -11,6 +11,7 @@ import { findMessage, type OwnedMessage } from './messages.ts'
 import type { AnswerContent } from './stream-events.ts'
 import { countTokens } from './token-estimate.ts'
 import type { Providers } from '../providers/providers.ts'
+import type { ToolCall } from '../providers/tool-calls.ts'
 import { addUsage, costOf } from './usage.ts'
 
 export interface FinishServices {
@@ -32,6 +33,8 @@ export interface Outcome {
 
 export interface FinishedAnswer extends Outcome, AnswerContent {
   id: string
+  toolCalls: ToolCall[]
+  refusal: string | null
   model: string
   /** The provider that was asked last; null if none was, or that is not known. */
   provider: string | null
@@ -55,6 +58,8 @@ export async function finishMessage(
     principal,
     content,
     citations,
+    toolCalls,
+    refusal,
     passages,
     keepIdempotencyKey,
     ...outcome
@@ -72,6 +77,9 @@ export async function finishMessage(
     provider,
     content,
     citations: JSON.stringify(citations),
+    tool_calls:
+      toolCalls.length === 0 ? null : JSON.stringify(toolCalls.map((call) => ({ ...call, result: null }))),
+    refusal,
     passages,
     error: error === null ? null : { code: error.code, message: error.message },
     keep_idempotency_key: keepIdempotencyKey && status !== 'failed',
@@ -130,6 +138,8 @@ export async function finishWithStoredContent(
     principal: { userId, projectIds: null, credentialId },
     content,
     citations,
+    toolCalls: [],
+    refusal: null,
     passages: null,
     status,
     finishReason: null,

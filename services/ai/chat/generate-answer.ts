@@ -5,11 +5,13 @@ import { builtinModel, builtinProvider } from '../../../infra/config/ai-provider
 import { citationOf, extractiveAnswer, selectQuotes } from '../extractive/answer.ts'
 import { queryTerms } from '../extractive/query-terms.ts'
 import type { Providers } from '../providers/providers.ts'
+import type { ToolCall } from '../providers/tool-calls.ts'
 import type { SearchResult, RetrievedPassage } from '../search/search.ts'
 import type { Searches } from '../search/searches.ts'
 import { countUnparsedDocuments } from '../search/scope.ts'
 import { createCitationMarkerParser } from './citation-markers.ts'
 import { embedWithinLimit } from './embeddings.ts'
+import { completeInFormat } from './complete-in-format.ts'
 import type { FinishReason, Outcome } from './finish-answer.ts'
 import type { GenerationTask, LiveAnswer } from './live-answer.ts'
 import { buildPrompt } from './prompt.ts'
@@ -122,21 +124,23 @@ async function streamFromProvider(
       answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
     }
   }
-  const { finishReason, usage, toolCalls } = await providers.complete(
-    {
-      ...task.options,
-      model: task.model,
-      messages,
-      signal,
-      requestId: task.requestId,
-      onProvider: (name) => {
-        answer.provider = name
-      },
+  const request = {
+    ...task.options,
+    model: task.model,
+    messages,
+    signal,
+    requestId: task.requestId,
+    onProvider: (name: string) => {
+      answer.provider = name
     },
-    addText,
-  )
-  answer.toolCalls = toolCalls
-  return outcomeOf(answer, finishReason, {
+    onToolCalls: (calls: ToolCall[]) => answer.setToolCalls(calls),
+  }
+  const { finishReason, usage, toolCalls } =
+    task.format === null
+      ? await providers.complete(request, addText)
+      : await completeInFormat(answer, task.format, request, { providers, addText })
+  answer.setToolCalls(toolCalls)
+  return outcomeOf(answer, toolCalls.length > 0 && finishReason === 'stop' ? 'tool_calls' : finishReason, {
     promptTokens: plausibleCount(usage?.promptTokens),
     cachedTokens: usage?.cachedTokens ?? 0,
     completionTokens: plausibleCount(usage?.completionTokens),
@@ -154,11 +158,11 @@ function outcomeOf(
   },
 ): Outcome {
   return {
-    status: finishReason === 'stop' ? 'completed' : 'incomplete',
+    status: finishReason === 'stop' || finishReason === 'tool_calls' ? 'completed' : 'incomplete',
     finishReason,
     promptTokens: reported.promptTokens ?? answer.promptTokens,
     cachedTokens: reported.promptTokens === null ? 0 : reported.cachedTokens,
-    completionTokens: reported.completionTokens ?? countTokens(answer.content),
+    completionTokens: reported.completionTokens ?? answer.countTokens(),
     error: null,
   }
 }

@@ -29,12 +29,10 @@ import { errorOfMessage, finishMessage, finishWithStoredContent, type Outcome } 
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { findMessage, type OwnedMessage } from './messages.ts'
-import type { ToolCall } from '../providers/tool-calls.ts'
 import { ProgressSaver } from './save-progress.ts'
 import type { StartedAnswer } from './start-answer.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
 import type { AnswerEvent } from './stream-events.ts'
-import { countTokens } from './token-estimate.ts'
 
 export interface GenerationsOptions {
   database: Database
@@ -110,11 +108,10 @@ export class Generations {
     { message, task }: StartedAnswer,
     principal: Principal,
     disconnected: AbortSignal,
-  ): Promise<{ message: OwnedMessage; toolCalls: ToolCall[]; replayed: boolean }> {
-    if (task === null) return { message, toolCalls: [], replayed: true }
-    const answer = this.start(task, disconnected)
-    const finished = await this.#finished(message.id, principal)
-    return { message: finished, toolCalls: answer.toolCalls, replayed: false }
+  ): Promise<{ message: OwnedMessage; replayed: boolean }> {
+    if (task === null) return { message, replayed: true }
+    this.start(task, disconnected)
+    return { message: await this.#finished(message.id, principal), replayed: false }
   }
 
   /** Waits for the end of an answer. @returns the finished message. Throws the error of a failed answer. */
@@ -127,19 +124,18 @@ export class Generations {
   /**
    * Starts a streamed answer, unless it repeats an earlier one, and waits for its first text, at most
    * `milliseconds`. Throws if the answer fails before.
-   * @returns its events, and the answer; null for an earlier one.
+   * @returns its events, and whether it repeats an earlier one.
    */
   async stream(
     { message, task }: StartedAnswer,
     request: FollowRequest,
     disconnected: AbortSignal,
     milliseconds: number,
-  ): Promise<{ events: ReturnType<Generations['follow']>; answer: LiveAnswer | null }> {
+  ): Promise<{ events: ReturnType<Generations['follow']>; replayed: boolean }> {
     const events = this.follow(request, message, 0)
-    if (task === null) return { events, answer: null }
-    const answer = this.start(task, disconnected)
-    await firstPartWithin(answer, milliseconds)
-    return { events, answer }
+    if (task === null) return { events, replayed: true }
+    await firstPartWithin(this.start(task, disconnected), milliseconds)
+    return { events, replayed: false }
   }
 
   /**
@@ -231,7 +227,7 @@ export class Generations {
       finishReason: null,
       promptTokens: answer.promptTokens,
       cachedTokens: 0,
-      completionTokens: countTokens(answer.content),
+      completionTokens: answer.countTokens(),
     }
     if (answer.signal.aborted) return { ...partial, status: 'canceled', error: null }
     if (!(error instanceof ApiError)) this.#onError(error as Error)
@@ -239,14 +235,14 @@ export class Generations {
       ...partial,
       status: 'failed',
       // A provider that refused the request has not processed the prompt.
-      promptTokens: answer.parts.length === 0 ? 0 : partial.promptTokens,
+      promptTokens: answer.isEmpty && answer.withheld === '' ? 0 : partial.promptTokens,
       error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.'),
     }
   }
 
   /** Stores the end of an answer, its usage and its event. Retries while the database is unavailable. */
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
-    const { task, content, citations, passages } = answer
+    const { task, content, citations, toolCalls, refusal, passages } = answer
     const { requestId, clientRequestId, principal } = task
     const db = this.#database.forRequest({ id: requestId, clientRequestId, actor: actorOf(principal) })
     const finished = {
@@ -258,6 +254,8 @@ export class Generations {
       keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,
       citations,
+      toolCalls,
+      refusal,
       passages,
     }
     return await retry(() => db.transaction((tx) => finishMessage(tx, this.#services, finished)), {
@@ -294,8 +292,8 @@ async function firstPartWithin(answer: LiveAnswer, milliseconds: number): Promis
 async function waitForFirstPart(answer: LiveAnswer): Promise<void> {
   const changed = Promise.withResolvers<void>()
   const stopListening = answer.onChange(changed.resolve)
-  if (answer.parts.length === 0 && answer.final === null) await changed.promise
+  if (answer.isEmpty && answer.final === null) await changed.promise
   stopListening()
   const { error } = answer.final ?? {}
-  if (error && answer.parts.length === 0) throw error
+  if (error && answer.isEmpty) throw error
 }

@@ -8,6 +8,7 @@ import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
 import type { ModelOptions, Providers } from '../providers/providers.ts'
 import type { AnswerRequest } from './answer-limits.ts'
+import type { AnswerFormat } from './answer-format.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { findMessage, type HistoryMessage, type OwnedMessage } from './messages.ts'
 import { contextWindowOf, requireFits, reservationFor, type Conversation } from './prompt.ts'
@@ -60,6 +61,7 @@ interface NewAnswer {
   history: HistoryMessage[]
   conversation: Conversation
   fields?: ModelOptions['fields']
+  format?: AnswerFormat | null
   metadata?: Record<string, string>
 }
 
@@ -72,8 +74,9 @@ export async function insertAnswer(
   tx: Transaction,
   services: InsertServices,
   { id: requestId, clientRequestId, principal, idempotency }: Omit<AnswerRequest, 'operation'>,
-  { session, addedMessages, model, body, history, conversation, fields, metadata = {} }: NewAnswer,
+  { session, addedMessages, model, body, history, conversation, ...asked }: NewAnswer,
 ): Promise<{ message: OwnedMessage; task: GenerationTask }> {
+  const { fields, format = null, metadata = {} } = asked
   const { temperature, max_tokens: maxTokens, stop } = body
   const { models } = services.providers
   const contextWindow = contextWindowOf(
@@ -124,6 +127,7 @@ export async function insertAnswer(
       knowledgeBaseIds,
       filters: body.filters,
       options,
+      format,
     },
   }
 }

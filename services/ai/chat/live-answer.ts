@@ -7,9 +7,11 @@ import type { Principal } from '../../users/authentication.ts'
 import type { ApiError } from '../../../infra/errors.ts'
 import type { NewCitation } from '../extractive/answer.ts'
 import type { OwnedMessage, StoredCitation } from './messages.ts'
+import type { AnswerFormat } from './answer-format.ts'
 import type { ContextWindow, Conversation } from './prompt.ts'
 import type { DocumentFilters } from '../search/filters.ts'
 import { endOf, type AnswerContent, type Part } from './stream-events.ts'
+import { countTokens } from './token-estimate.ts'
 
 /** An answer to generate. Its message already exists in the database, with the status `in_progress`. */
 export interface GenerationTask {
@@ -26,6 +28,8 @@ export interface GenerationTask {
   knowledgeBaseIds: string[]
   filters?: DocumentFilters
   options: ModelOptions
+  /** What the text must be; null for any text. */
+  format: AnswerFormat | null
 }
 
 /** How an answer ended. Both are null if the message was deleted, or finished by another process. */
@@ -46,10 +50,14 @@ export class LiveAnswer implements AnswerContent {
   readonly citations: StoredCitation[] = []
   /** The text and the citations in the order in which they arrived. */
   readonly parts: Part[] = []
-  /** The functions that the model calls, when it has ended. */
+  /** The functions that the model calls, as far as they have arrived. */
   toolCalls: ToolCall[] = []
   /** The provider that was asked last; null before. */
   provider: string | null = null
+  /** Why the answer does not have the format of the request; null if it has. */
+  refusal: string | null = null
+  /** Text that the model wrote and nobody gets, which counts all the same. */
+  withheld = ''
   /** How many passages the search found; null before the search. */
   passages: number | null = null
   /** Tokens of the prompt; 0 until the prompt is known. */
@@ -81,6 +89,16 @@ export class LiveAnswer implements AnswerContent {
     return this.task.message.id
   }
 
+  get isEmpty(): boolean {
+    return this.parts.length === 0 && this.toolCalls.length === 0
+  }
+
+  /** The tokens of the answer, estimated. */
+  countTokens(): number {
+    const calls = this.toolCalls.map(({ name, arguments: args }) => name + args)
+    return countTokens([this.content, this.withheld, ...calls].join(''))
+  }
+
   /** Aborted when the generation must stop. */
   get signal(): AbortSignal {
     return this.#abort.signal
@@ -108,6 +126,11 @@ export class LiveAnswer implements AnswerContent {
     if (complete === '') return
     this.content += complete
     this.parts.push({ end: endOf(this.parts) + complete.length, text: complete })
+    this.#change()
+  }
+
+  setToolCalls(calls: ToolCall[]): void {
+    this.toolCalls = calls
     this.#change()
   }
 

@@ -22,19 +22,32 @@ export function textOf(content: MessageContent, field: string): string {
   return text
 }
 
-/** The messages of a request, with the roles that every model knows. */
+/**
+ * The messages of a request, with the roles that every model knows. The result of a call that no message has
+ * becomes a text of the user, because models refuse it.
+ */
 export function conversationMessages(messages: ConversationMessage[]): ChatMessage[] {
-  return messages.map(({ role, content, tool_call_id: callId }, i) => {
+  const called = new Set<string>()
+  return messages.map(({ role, content, tool_calls: toolCalls, tool_call_id: callId }, i) => {
     const field = `messages[${i}]`
     if (role === 'tool' && callId === undefined)
       throw invalidField(`${field}.tool_call_id`, 'required', 'tool_call_id is required for the role `tool`.')
     if (role !== 'tool' && callId !== undefined)
       throw invalidField(`${field}.tool_call_id`, 'role', 'tool_call_id is only allowed for the role `tool`.')
+    if (toolCalls !== undefined && role !== 'assistant')
+      throw invalidField(
+        `${field}.tool_calls`,
+        'role',
+        'tool_calls is only allowed for the role `assistant`.',
+      )
+    for (const { id } of toolCalls ?? []) called.add(id)
+    if (content === undefined && toolCalls !== undefined) return { role: 'assistant', content: '', toolCalls }
+    if (content === undefined)
+      throw invalidField(`${field}.content`, 'required', `${field}.content is required`)
     const text = textOf(content, `${field}.content`)
     if (role === 'developer') return { role: 'system', content: text }
-    // Models refuse a message with the role `tool` unless the message before it has the call, which requests
-    // do not have.
+    if (role === 'tool' && called.has(callId!)) return { role, content: text, toolCallId: callId }
     if (role === 'tool') return { role: 'user', content: `Result of the tool call ${callId}:\n${text}` }
-    return { role, content: text }
+    return { role, content: text, ...(toolCalls !== undefined && { toolCalls }) }
   })
 }

@@ -77,14 +77,14 @@ export function toMessage({ user_id: _user, owner_id: _owner, ...message }: Owne
 
 /** The answer to a chat request. */
 export function toChatResponse(message: Message): ChatResponse {
-  const { id, session_id, model, provider, role, content } = message
+  const { id, session_id, model, provider, role, content, tool_calls, refusal } = message
   const { citations, searched, status, finish_reason, usage } = message
   return {
     id,
     session_id,
     model: model!,
     provider,
-    message: { id, role, content, citations },
+    message: { id, role, content, citations, tool_calls, refusal },
     status,
     finish_reason,
     usage,
@@ -100,6 +100,7 @@ export interface HistoryMessage {
   id: string
   role: Message['role']
   content: string
+  tool_calls?: Message['tool_calls']
   workspace_ids: string[]
 }
 

@@ -4,13 +4,14 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
-import { conflict, inProgress, invalidField, invalidState } from '../../../infra/errors.ts'
+import { conflict, inProgress, invalidField, invalidState, notFound } from '../../../infra/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import { requireModel, type ChatMessage, type ModelOptions, type Providers } from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
+import type { AnswerFormat } from './answer-format.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
@@ -21,6 +22,7 @@ import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
 import { requireKnowledgeBases } from '../knowledge/access.ts'
 import { requireFilters } from '../search/filters.ts'
+import { historyMessages, requireCallable, toolFieldsOf, withResults } from './tools.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -42,12 +44,16 @@ export interface StartedAnswer {
   task: GenerationTask | null
 }
 
+/** Of `ChatRequest`; they are among the `fields` here. */
+type ToolFieldName = 'tools' | 'tool_choice' | 'parallel_tool_calls'
+
 /** A conversation that is not stored, with what the model is asked besides. */
 export interface AskedConversation {
   /** The last one is a question, or the result of a tool. */
   messages: ChatMessage[]
-  body: Omit<ChatRequest, 'message' | 'messages' | 'session_id'>
+  body: Omit<ChatRequest, 'message' | 'messages' | 'session_id' | ToolFieldName>
   fields?: ModelOptions['fields']
+  format?: AnswerFormat | null
 }
 
 /** Throws 400, 403, 404, 409, 422 or 429, and then stores nothing. */
@@ -58,14 +64,20 @@ export async function startChat(
 ): Promise<StartedAnswer> {
   requireAnswerable(body)
   const messages = body.messages === undefined ? null : conversationMessages(body.messages)
-  return await startAnswer(services, request, body, { messages, query: queryOf(body) })
+  const last = messages?.at(-1)
+  return await startAnswer(services, request, body, {
+    messages,
+    query: queryOf(body),
+    ...(last?.role === 'tool' && { last }),
+    fields: toolFieldsOf(body),
+  })
 }
 
 /** Throws as `startChat`. */
 export async function startConversation(
   services: StartServices,
   request: AnswerRequest,
-  { messages, body, fields }: AskedConversation,
+  { messages, body, fields, format }: AskedConversation,
 ): Promise<StartedAnswer> {
   const last = messages.at(-1)!
   const query = messages.findLast(({ role }) => role === 'user')?.content
@@ -73,6 +85,7 @@ export async function startConversation(
     messages,
     query,
     fields,
+    format,
     ...(last.role === 'tool' && { last }),
   })
 }
@@ -83,13 +96,14 @@ interface Asked {
   query?: string
   last?: ChatMessage
   fields?: ModelOptions['fields']
+  format?: AnswerFormat | null
 }
 
 async function startAnswer(
   { db, ...services }: StartServices,
   request: AnswerRequest,
-  body: AskedConversation['body'] & Partial<Pick<ChatRequest, 'message' | 'session_id'>>,
-  { messages, query, last, fields }: Asked,
+  body: AskedConversation['body'] & Partial<Pick<ChatRequest, 'message' | 'session_id' | 'tools'>>,
+  { messages, query, last, fields, format }: Asked,
 ): Promise<StartedAnswer> {
   const question = messages?.at(-1)!.content ?? textOf(body.message!, 'message')
   const { principal } = request
@@ -106,12 +120,13 @@ async function startAnswer(
     await requireSearchable(tx, request, body, { session: existing, createsSession })
     const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
+    requireCallable(model, body)
     const session =
       existing ?? (createsSession ? await createSession(tx, services, principal, body, question) : null)
     if (existing !== null) await requireIdle(tx, services, existing)
     const history = existing === null ? [] : await readHistory(tx, principal, existing.id)
     if (session !== null) await insertQuestion(tx, session, principal, question, body.metadata)
-    const earlier = messages?.slice(0, -1) ?? history
+    const earlier = messages?.slice(0, -1) ?? historyMessages(history)
     return await insertAnswer(tx, services, request, {
       session,
       addedMessages: 2,
@@ -124,6 +139,7 @@ async function startAnswer(
         last,
       },
       fields,
+      format,
       metadata: session === null ? body.metadata : undefined,
     })
   })
@@ -151,6 +167,7 @@ export async function regenerate(
     const settings = await readSettings(tx, principal.userId)
     const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
     requireModel(services.providers, model)
+    requireCallable(model, body)
     const question = await sql.findQuestion(tx, { session_id: session.id, message_id: message.id })
     if (question === undefined) throw conflict('role', 'There is no message with the role `user` to answer.')
     await deleteMessagesAfter(tx, session.id, question.id)
@@ -161,7 +178,64 @@ export async function regenerate(
       model,
       body,
       history,
-      conversation: conversationOf(session.system_prompt, history, question.content),
+      conversation: conversationOf(session.system_prompt, historyMessages(history), question.content),
+      fields: toolFieldsOf(body),
+    })
+  })
+}
+
+/**
+ * Stores the results of the tools that an answer calls, and generates the next answer of the session. Throws
+ * as `startChat`.
+ */
+export async function continueWithResults(
+  { db, ...services }: StartServices,
+  request: AnswerRequest & { params: { id: string } },
+  body: components['schemas']['ToolResultsRequest'],
+): Promise<StartedAnswer> {
+  const { principal } = request
+  return await db.transaction(async (tx) => {
+    const replayed = await checkLimitsAndIdempotency(tx, services, request)
+    if (replayed !== null) return { message: replayed, task: null }
+    const message = await openMessage(tx, request)
+    if (message.session_id === null)
+      throw conflict('session', 'Only messages of a session are continued: send the results in `messages`.')
+    const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
+    await requireIdle(tx, services, session)
+    if (message.tool_calls == null) throw conflict('role', 'The message calls no tools.')
+    const calls = withResults(message.tool_calls, body.results)
+    const { goes_on: goesOn } = await sql.goesOn(tx, { session_id: session.id, id: message.id })
+    if (goesOn) throw conflict('continued', 'The session has gone on after this message.')
+    await requireSearchable(tx, request, body, { session, createsSession: false })
+    const settings = await readSettings(tx, principal.userId)
+    const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
+    requireModel(services.providers, model)
+    requireCallable(model, body)
+    const fields = toolFieldsOf(body)
+    await deleteMessagesAfter(tx, session.id, message.id)
+    await tx.prisma.message.update({
+      where: { id: message.id },
+      data: { toolCalls: calls as never },
+      select: { id: true },
+    })
+    const history = await readHistory(tx, principal, session.id)
+    const messages = historyMessages(history)
+    const last = messages.at(-1)
+    // Its sources may not be readable any more.
+    if (last?.role !== 'tool') throw notFound('message', message.id)
+    const question = messages.findLast(({ role }) => role === 'user')?.content
+    return await insertAnswer(tx, services, request, {
+      session,
+      addedMessages: 1,
+      model,
+      body,
+      history,
+      conversation: {
+        ...conversationOf(session.system_prompt, messages.slice(0, -1), last.content),
+        query: question,
+        last,
+      },
+      fields,
     })
   })
 }
@@ -182,7 +256,7 @@ function requireAnswerable({ messages }: ChatRequest): void {
 function queryOf({ messages }: ChatRequest): string | undefined {
   if (messages?.at(-1)!.role !== 'tool') return undefined
   const index = messages.findLastIndex(({ role }) => role === 'user')
-  return index === -1 ? undefined : textOf(messages[index].content, `messages[${index}].content`)
+  return index === -1 ? undefined : textOf(messages[index].content!, `messages[${index}].content`)
 }
 
 type SearchFields = Pick<ChatRequest, 'project_id' | 'knowledge_base_ids' | 'filters'>

@@ -7,6 +7,7 @@
 // time.
 import type { StreamEvents } from '../../../generated/operations.ts'
 import type { SentEvent } from '../../../infra/contract/operation.ts'
+import type { ToolCall } from '../providers/tool-calls.ts'
 import type { StoredCitation } from './messages.ts'
 
 export type AnswerEvent = SentEvent<StreamEvents['streamMessage']>
@@ -63,6 +64,21 @@ export function eventsAfter(parts: Part[], after: number): Array<AnswerEvent & {
     end = part.end
   }
   flushText()
+  return events
+}
+
+/**
+ * The pieces of calls that a client does not have yet. `sent` has the number of characters of the arguments
+ * of each call that it has, and is updated.
+ */
+export function toolCallEvents(calls: ToolCall[], sent: number[]): AnswerEvent[] {
+  const events: AnswerEvent[] = []
+  for (const [index, { id, name, arguments: args }] of calls.entries()) {
+    if (sent[index] === args.length) continue
+    const data = { index, id, name, arguments: args.slice(sent[index] ?? 0) }
+    events.push({ event: 'tool_call.delta', data })
+    sent[index] = args.length
+  }
   return events
 }
 

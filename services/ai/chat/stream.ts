@@ -18,7 +18,7 @@ import type { Principal, Principals } from '../../users/authentication.ts'
 import { errorOfMessage, failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { FinalAnswer, LiveAnswer } from './live-answer.ts'
 import { findMessage, openMessage, toChatResponse, toMessage, type OwnedMessage } from './messages.ts'
-import { endOf, eventsAfter, partsOf, type AnswerEvent } from './stream-events.ts'
+import { endOf, eventsAfter, partsOf, toolCallEvents, type AnswerEvent } from './stream-events.ts'
 
 /** The request of the client that follows an answer. */
 export interface FollowRequest {
@@ -46,6 +46,8 @@ const emptyAnswer = {
   status: 'in_progress' as const,
   content: '',
   citations: [],
+  tool_calls: null,
+  refusal: null,
   finish_reason: null,
   usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
   error: null,
@@ -81,6 +83,8 @@ export class AnswerStreams {
     try {
       // A client cannot have seen more than there is: all events of this answer came from this process.
       let offset = Math.min(after, endOf(answer.parts))
+      // A client that resumes gets the calls with the last event only.
+      const sentCalls = after < 1 ? [] : null
       if (offset < 1) {
         yield { event: 'message.created', id: '1', data: toMessage(message) }
         offset = 1
@@ -94,6 +98,7 @@ export class AnswerStreams {
           yield event
           offset = Number(event.id)
         }
+        if (sentCalls !== null) yield* toolCallEvents(answer.toolCalls, sentCalls)
         if (final !== null) return yield await this.#lastEvent(request, message.id, final, offset)
         if (offset === endOf(answer.parts)) await wakeUp.promise
         if (disconnected.aborted) return

@@ -4,11 +4,11 @@ import type { components } from '../../../generated/types.ts'
 import type { StreamEvents } from '../../../generated/operations.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import type { SentEvent } from '../../../infra/contract/operation.ts'
-import { invalidField } from '../../../infra/errors.ts'
+import { invalidField, withOpenAiFields } from '../../../infra/errors.ts'
 import type { AskedConversation } from '../chat/start-answer.ts'
 import type { AnswerEvent } from '../chat/stream-events.ts'
+import { citationsOf } from './citations.ts'
 import type { ChatMessage, ModelOptions } from '../providers/providers.ts'
-import type { ToolCall } from '../providers/tool-calls.ts'
 
 type Schemas = components['schemas']
 export type CompletionRequest = Schemas['ChatCompletionRequest']
@@ -93,10 +93,9 @@ function toolCallOf({ id, function: { name, arguments: args } }: Schemas['ChatCo
   return { id, name, arguments: args }
 }
 
-/** The completion of an answer, with the calls of the model. `origin`: where this server is. */
-export function completionOf(answer: Answer, calls: ToolCall[], origin: string): Schemas['ChatCompletion'] {
-  const { content } = answer.message
-  const hasCalls = calls.length > 0
+/** The completion of an answer. `origin`: where this server is. */
+export function completionOf(answer: Answer, origin: string): Schemas['ChatCompletion'] {
+  const { content, refusal = null, tool_calls: calls } = answer.message
   return {
     ...headOf(answer),
     object: 'chat.completion',
@@ -105,13 +104,13 @@ export function completionOf(answer: Answer, calls: ToolCall[], origin: string):
         index: 0,
         message: {
           role: 'assistant',
-          content: content === '' && hasCalls ? null : content,
-          refusal: null,
+          content: content === '' && (calls || refusal !== null) ? null : content,
+          refusal,
           annotations: annotationsOf(answer, origin),
-          ...(hasCalls && { tool_calls: calls.map(shownCall) }),
+          ...(calls && { tool_calls: calls.map(shownCall) }),
         },
         logprobs: null,
-        finish_reason: finishReasonOf(answer, calls),
+        finish_reason: finishReasonOf(answer),
       },
     ],
     usage: answer.usage,
@@ -122,8 +121,6 @@ interface ChunksOptions {
   origin: string
   /** Whether the last chunk has the usage. */
   includesUsage: boolean
-  /** The calls of the model, when the answer is complete. */
-  calls(): ToolCall[]
 }
 
 type Chunk = Schemas['ChatCompletionChunk']
@@ -131,7 +128,7 @@ type Chunk = Schemas['ChatCompletionChunk']
 /** The chunks of an answer, from its events. */
 export async function* chunksOf(
   events: AsyncIterable<AnswerEvent>,
-  { includesUsage, calls, origin }: ChunksOptions,
+  { includesUsage, origin }: ChunksOptions,
 ): AsyncGenerator<ChunkEvent> {
   let head: ReturnType<typeof headOf> | null = null
   const chunk = (choices: Chunk['choices'], usage: Chunk['usage'] = null): ChunkEvent => ({
@@ -142,21 +139,29 @@ export async function* chunksOf(
     delta: Chunk['choices'][number]['delta'],
     finish_reason: Schemas['ChatFinishReason'] | null = null,
   ): ChunkEvent => chunk([{ index: 0, delta, logprobs: null, finish_reason }])
+  const begun = new Set<number>()
   for await (const { event, data } of events as AsyncIterable<any>) {
     if (event === 'message.created') {
       head = headOf(data)
       yield piece({ role: 'assistant', content: '' })
     } else if (event === 'message.delta') {
       yield piece({ content: data.delta })
+    } else if (event === 'tool_call.delta') {
+      const { index, arguments: args } = data
+      const first = begun.has(index) ? { function: { arguments: args } } : shownCall(data)
+      begun.add(index)
+      yield piece({ tool_calls: [{ index, ...first }] })
     } else if (event === 'message.completed') {
-      const made = calls()
-      if (made.length > 0)
-        yield piece({ tool_calls: made.map((call, index) => ({ index, ...shownCall(call) })) })
+      const { refusal, tool_calls: calls } = (data as Answer).message
+      // A repeated answer has no pieces of calls.
+      const missing = (calls ?? []).map((call, index) => ({ index, ...shownCall(call) }))
+      if (missing.length > begun.size) yield piece({ tool_calls: missing.slice(begun.size) })
+      if (refusal != null) yield piece({ refusal })
       const annotations = annotationsOf(data, origin)
-      yield piece(annotations.length === 0 ? {} : { annotations }, finishReasonOf(data, made))
+      yield piece(annotations.length === 0 ? {} : { annotations }, finishReasonOf(data))
       if (includesUsage) yield chunk([], data.usage)
     } else if (event === 'error') {
-      yield { event, data }
+      yield { event, data: withOpenAiFields(data) }
     }
   }
 }
@@ -165,24 +170,14 @@ function headOf({ id, model, created_at: at }: Pick<Answer, 'id' | 'created_at'>
   return { id, created: Math.floor(Date.parse(at) / 1000), model: model! }
 }
 
-function finishReasonOf({ finish_reason: reason }: Answer, calls: ToolCall[]): Schemas['ChatFinishReason'] {
-  return calls.length > 0 ? 'tool_calls' : ((reason ?? 'stop') as Schemas['ChatFinishReason'])
+function finishReasonOf({ finish_reason: reason }: Answer): Schemas['ChatFinishReason'] {
+  return (reason ?? 'stop') as Schemas['ChatFinishReason']
 }
 
-function shownCall({ id, name, arguments: args }: ToolCall) {
+function shownCall({ id, name, arguments: args }: Omit<Schemas['ToolCall'], 'result'>) {
   return { id, type: 'function' as const, function: { name, arguments: args } }
 }
 
-function annotationsOf({ message }: Answer, origin: string): Schemas['ChatAnnotation'][] {
-  return message.citations.map(({ document_id, name, quote }) => ({
-    type: 'url_citation',
-    url_citation: {
-      url: `${origin}/v1/ai/documents/${document_id}`,
-      title: name,
-      start_index: 0,
-      end_index: message.content.length,
-      document_id,
-      quote,
-    },
-  }))
+function annotationsOf(answer: Answer, origin: string): Schemas['ChatAnnotation'][] {
+  return citationsOf(answer, origin).map((citation) => ({ type: 'url_citation', url_citation: citation }))
 }

@@ -56,6 +56,8 @@ export interface CompletionRequest extends ModelOptions {
   requestId?: string
   /** Called with the name of each provider before it is asked. The last one gives the answer. */
   onProvider?: (name: string) => void
+  /** Called with the calls so far when there are more of them, or more of their arguments. */
+  onToolCalls?: (calls: ToolCall[]) => void
 }
 
 export interface CompletionOptions {
@@ -97,10 +99,14 @@ export async function complete(
     hasStarted = true
     onText(text)
   }
+  const onToolCalls = (calls: ToolCall[]): void => {
+    hasStarted ||= calls.length > 0
+    request.onToolCalls?.(calls)
+  }
   try {
     for (let failures = 0; ;) {
       try {
-        return await streamAnswer(request, passOn, options, deadlines)
+        return await streamAnswer({ ...request, onToolCalls }, passOn, options, deadlines)
       } catch (error) {
         if (request.signal.aborted) throw request.signal.reason
         const cause = deadlines.signal.aborted ? deadlines.signal.reason : error
@@ -151,6 +157,7 @@ async function streamAnswer(
       const { delta, error } = answer.add(events)
       if (answer.hasGrown) deadlines.progress()
       if (delta !== '') onText(delta)
+      if (answer.hasCalled) request.onToolCalls?.(answer.begunCalls)
       if (error !== null) throw error
       if (answer.isCut) {
         report('its answer exceeded the length limit and was cut')

@@ -42,6 +42,8 @@ export interface EmbeddingModel extends Embed {
   readonly provider: string
   /** Per million tokens; null without a price. */
   readonly price: number | null
+  /** The length of a vector. */
+  readonly dimensions: number
 }
 
 interface Batch {

@@ -113,8 +113,8 @@ export function createProviders(
 }
 
 function embeddingModelOf({ name, embeddings }: ProviderSettings): Omit<EmbeddingModel, keyof Embed> {
-  const { model, inputPrice } = embeddings!
-  return { model, provider: name, price: inputPrice }
+  const { model, dimensions, inputPrice } = embeddings!
+  return { model, dimensions, provider: name, price: inputPrice }
 }
 
 function shownPrice(price: ModelPrice | null, currency: string): Model['price'] {

@@ -22,6 +22,8 @@ export class ReceivedAnswer {
   usage: TokenUsage | null = null
   /** Whether the last events had text or reasoning. */
   hasGrown = false
+  /** Whether the last events had pieces of calls. */
+  hasCalled = false
   /**
    * Whether nothing else is to be read: the provider has declared the end of the stream, or has sent an error
    * after the finish reason.
@@ -47,6 +49,7 @@ export class ReceivedAnswer {
   /** @returns the new text, and the error of the event behind it. After the finish reason there is none. */
   add(events: EventSourceMessage[]): { delta: string; error: unknown } {
     this.hasGrown = false
+    this.hasCalled = false
     let delta = ''
     try {
       for (const event of events) {
@@ -59,6 +62,11 @@ export class ReceivedAnswer {
       this.isComplete = true
       return { delta, error: null }
     }
+  }
+
+  /** The calls so far, see `ReceivedCalls`. */
+  get begunCalls(): ToolCall[] {
+    return this.#calls.begun
   }
 
   get toolCalls(): ToolCall[] {
@@ -84,7 +92,9 @@ export class ReceivedAnswer {
     this.#hasChunks = true
     this.usage = chunk.usage ?? this.usage
     if (this.finishReason !== null) return ''
-    const length = chunk.content.length + chunk.reasoningLength + this.#calls.add(chunk.toolCalls)
+    const called = this.#calls.add(chunk.toolCalls)
+    if (called > 0) this.hasCalled = true
+    const length = chunk.content.length + chunk.reasoningLength + called
     if (length > 0) this.hasGrown = true
     const delta = this.#text.add(this.#thoughts.add(chunk.content.slice(0, this.#remaining)))
     this.#remaining -= length

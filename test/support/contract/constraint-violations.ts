@@ -129,8 +129,10 @@ function fittingLengthFirst({ minLength = 0, maxLength = Infinity }: Json, all: 
 const oddCharacters = ['!', ' ', '\t', 'Ü', '_', '/', '\\', '~', 'X', '\u0001', '@']
 
 /** Texts that do not match the pattern: variations of the valid text first, then fixed ones. */
-function textsNotMatching(flat: Json, current: string): string[] {
+function textsNotMatching(flat: Json, value: unknown): string[] {
   const expression = new RegExp(flat.pattern, 'u')
+  // The value may be of another type that the schema allows.
+  const current = typeof value === 'string' ? value : ''
   const near = oddCharacters.flatMap((stranger) => [
     current + stranger,
     stranger + current.slice(1),

@@ -542,7 +542,8 @@ export async function createMessage(
   {
     role = 'assistant',
     status = 'completed',
-  }: { role?: 'user' | 'assistant'; status?: 'in_progress' | 'completed' } = {},
+    toolCalls,
+  }: { role?: 'user' | 'assistant'; status?: 'in_progress' | 'completed'; toolCalls?: object[] } = {},
 ): Promise<string> {
   const id = newId('msg')
   const createdAt = timeOf(id)
@@ -556,6 +557,7 @@ export async function createMessage(
       status,
       content: role === 'user' ? 'How long are events kept by Theirs?' : 'Theirs are kept for thirty days.',
       createdAt,
+      toolCalls,
       ...(role === 'assistant' && { model: 'extractive-1', finishReason: ended ? 'stop' : null }),
       ...(!ended && { heartbeatAt: new Date(createdAt.getTime() - 3_600_000) }),
     },

@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import type { OperationId } from '../../../generated/operations.ts'
 import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixture.ts'
 import type { Attachment } from '../http/form-body.ts'
+import type { TestServer } from '../server/server.ts'
 import {
   createDocument,
   createKnowledgeBase,
@@ -93,6 +94,18 @@ const onMessage =
     return { params: { id: messages[role] }, project, body: body?.() }
   }
 
+/** An answer that calls a tool. */
+const onCalls =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params: session, project } = await onSession(where)(context)
+    await createMessage(context.server, session!.id, context.caller.id, { role: 'user' })
+    const toolCalls = [{ id: 'call_1', name: 'get_weather', arguments: '{}', result: null }]
+    const id = await createMessage(context.server, session!.id, context.caller.id, { toolCalls })
+    const results = [{ tool_call_id: 'call_1', content: `Rain ${randomHex()}` }]
+    return { params: { id }, project, body: { results, ...options() } }
+  }
+
 const onProject =
   (body: () => Record<string, unknown>, where: 'active' | 'archived' = 'active'): RequestBuilder =>
   async (context) => {
@@ -141,6 +154,8 @@ const chat: Fixture = {
     409: onChat('archived'),
   },
 }
+
+const responseFields = () => ({ model: 'extractive-1', input: `How long are events kept? ${randomHex()}` })
 
 const sessionFields = () => ({
   title: `Questions ${randomHex()}`,
@@ -195,12 +210,41 @@ const added: RequestBuilder = async (context) => {
   return { params, project, body }
 }
 
+/** Gives a server without a provider an embedding model, until a request of `withoutEmbeddings`. */
+export function provideEmbeddings({ services: { providers } }: TestServer): void {
+  const embed = async (texts: string[]): Promise<number[][]> => texts.map(() => [0.6, 0.8])
+  providers.embed = Object.assign(embed, {
+    model: 'embedder',
+    dimensions: 2,
+    provider: 'test',
+    price: null,
+  })
+}
+
+const withoutEmbeddings =
+  (build: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    context.server.services.providers.embed = null
+    return await build(context)
+  }
+
 export const aiFixtures = {
   listModels: { build: () => ({}) },
   listOpenAiModels: { build: () => ({}) },
   getOpenAiModel: {
     build: () => ({ params: { model: 'extractive-1' } }),
     byStatus: { 404: () => ({ params: { model: 'unknown' } }) },
+  },
+  createEmbeddings: {
+    build: ({ server }) => {
+      provideEmbeddings(server)
+      return { body: { model: 'embedder', input: [`How long? ${randomHex()}`] } }
+    },
+  },
+  createResponse: {
+    build: onProject(responseFields),
+    withoutProject: () => ({ body: responseFields() }),
+    byStatus: { 404: inNoProject(responseFields) },
   },
   createChatCompletion: {
     build: onProject(completionFields),
@@ -255,6 +299,11 @@ export const aiFixtures = {
     withoutProject: onMessage('user', { where: 'own', body: options }),
     byStatus: { 409: onMessage('user', { where: 'archived', body: options }) },
   },
+  sendToolResults: {
+    build: onCalls(),
+    withoutProject: onCalls('own'),
+    byStatus: { 409: onCalls('archived') },
+  },
   streamMessage: {
     build: onMessage('assistant'),
     withoutProject: onMessage('assistant', { where: 'own' }),
@@ -282,17 +331,20 @@ export const aiFixtures = {
     byStatus: { 409: onKnowledge(undefined, 'archived') },
   },
   searchKnowledgeBases: {
-    build: searchOfBases(),
+    build: withoutEmbeddings(searchOfBases()),
     withoutProject: searchOfBases('own'),
     byStatus: {
       404: () => ({ body: { ...search(), knowledge_base_ids: ['kb_01jd6y8m5qe8btc4y5w1r0n3fz'] } }),
     },
   },
   searchVectorStore: {
-    build: onKnowledge(vectorStoreSearch),
+    build: withoutEmbeddings(onKnowledge(vectorStoreSearch)),
     withoutProject: onKnowledge(vectorStoreSearch, 'own'),
   },
-  searchKnowledgeBase: { build: onKnowledge(search), withoutProject: onKnowledge(search, 'own') },
+  searchKnowledgeBase: {
+    build: withoutEmbeddings(onKnowledge(search)),
+    withoutProject: onKnowledge(search, 'own'),
+  },
   listDocuments: { build: onKnowledge(), withoutProject: onKnowledge(undefined, 'own') },
   createDocument: {
     build: onKnowledge(documentFields),

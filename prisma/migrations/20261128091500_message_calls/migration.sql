@@ -1,0 +1,3 @@
+-- AlterTable
+ALTER TABLE "ai_messages" ADD COLUMN     "refusal" TEXT,
+ADD COLUMN     "tool_calls" JSONB;
