@@ -48,8 +48,9 @@ const emptyAnswer = {
   citations: [],
   tool_calls: null,
   refusal: null,
+  provider: null,
   finish_reason: null,
-  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, cost_micros: null },
   error: null,
 }
 
