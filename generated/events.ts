@@ -86,6 +86,10 @@ export interface EventObjects {
   'document.ready': components['schemas']['KnowledgeDocument']
   'document.failed': components['schemas']['KnowledgeDocument']
   'document.deleted': components['schemas']['KnowledgeDocument']
+  'knowledge_source.created': components['schemas']['KnowledgeSource']
+  'knowledge_source.synced': components['schemas']['KnowledgeSource']
+  'knowledge_source.failed': components['schemas']['KnowledgeSource']
+  'knowledge_source.deleted': components['schemas']['KnowledgeSource']
   'product.created': components['schemas']['Product']
   'product.updated': components['schemas']['Product']
   'price.created': components['schemas']['Price']
@@ -217,6 +221,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'document.ready': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentReadyEvent' },
   'document.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentFailedEvent' },
   'document.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeDocument', payload: 'payloadDocumentDeletedEvent' },
+  'knowledge_source.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeSource', payload: 'payloadKnowledgeSourceCreatedEvent' },
+  'knowledge_source.synced': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeSource', payload: 'payloadKnowledgeSourceSyncedEvent' },
+  'knowledge_source.failed': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeSource', payload: 'payloadKnowledgeSourceFailedEvent' },
+  'knowledge_source.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyKnowledgeSource', payload: 'payloadKnowledgeSourceDeletedEvent' },
   'product.created': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyProduct', payload: 'payloadProductCreatedEvent' },
   'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
   'price.created': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },

@@ -48,6 +48,12 @@ export interface OperationsByTag {
     | 'updateSession'
     | 'deleteSession'
     | 'listSessionMessages'
+  'ai-sources':
+    | 'listSources'
+    | 'createSource'
+    | 'getSource'
+    | 'deleteSource'
+    | 'syncSource'
   'api-keys':
     | 'getCurrentApiKey'
     | 'listApiKeys'
@@ -4851,6 +4857,117 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     errors: [400,401,403,404,406,409,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyKnowledgeDocument"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  listSources: {
+    id: "listSources",
+    method: "GET",
+    path: "/v1/ai/knowledge/{id}/sources",
+    url: "/v1/ai/knowledge/:id/sources",
+    tag: "ai-sources",
+    scopes: ["ai:read"],
+    rateLimit: "default",
+    validators: {"path":"pathKnowledgeBaseId","query":"queryListPasskeys"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyKnowledgeSourceList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  createSource: {
+    id: "createSource",
+    method: "POST",
+    path: "/v1/ai/knowledge/{id}/sources",
+    url: "/v1/ai/knowledge/:id/sources",
+    tag: "ai-sources",
+    scopes: ["ai:write"],
+    rateLimit: "write",
+    validators: {"path":"pathKnowledgeBaseId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyKnowledgeSourceCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyKnowledgeSource"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getSource: {
+    id: "getSource",
+    method: "GET",
+    path: "/v1/ai/knowledge/{id}/sources/{source_id}",
+    url: "/v1/ai/knowledge/:id/sources/:source_id",
+    tag: "ai-sources",
+    scopes: ["ai:read"],
+    rateLimit: "default",
+    validators: {"path":"pathKnowledgeBaseIdSourceId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyKnowledgeSource"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  deleteSource: {
+    id: "deleteSource",
+    method: "DELETE",
+    path: "/v1/ai/knowledge/{id}/sources/{source_id}",
+    url: "/v1/ai/knowledge/:id/sources/:source_id",
+    tag: "ai-sources",
+    scopes: ["ai:write"],
+    rateLimit: "write",
+    validators: {"path":"pathKnowledgeBaseIdSourceId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getSource",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  syncSource: {
+    id: "syncSource",
+    method: "POST",
+    path: "/v1/ai/knowledge/{id}/sources/{source_id}/sync",
+    url: "/v1/ai/knowledge/:id/sources/:source_id/sync",
+    tag: "ai-sources",
+    scopes: ["ai:write"],
+    rateLimit: "write",
+    validators: {"path":"pathKnowledgeBaseIdSourceId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyKnowledgeSource"}
     },
     produces: ["application/json"],
     idempotent: true,

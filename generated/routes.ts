@@ -5,6 +5,7 @@ import { aiDocuments } from '../handlers/ai-documents.ts'
 import { aiKnowledge } from '../handlers/ai-knowledge.ts'
 import { aiMessages } from '../handlers/ai-messages.ts'
 import { aiSessions } from '../handlers/ai-sessions.ts'
+import { aiSources } from '../handlers/ai-sources.ts'
 import { apiKeys } from '../handlers/api-keys.ts'
 import { audit } from '../handlers/audit.ts'
 import { auth } from '../handlers/auth.ts'
@@ -50,6 +51,7 @@ export const handlers: Operations = {
   ...aiKnowledge,
   ...aiMessages,
   ...aiSessions,
+  ...aiSources,
   ...apiKeys,
   ...audit,
   ...auth,
@@ -279,6 +281,11 @@ export type ExactAnswers = [
   Holds<Exact<typeof aiDocuments, 'deleteDocument'>>,
   Holds<Exact<typeof aiDocuments, 'getDocumentText'>>,
   Holds<Exact<typeof aiDocuments, 'retryDocument'>>,
+  Holds<Exact<typeof aiSources, 'listSources'>>,
+  Holds<Exact<typeof aiSources, 'createSource'>>,
+  Holds<Exact<typeof aiSources, 'getSource'>>,
+  Holds<Exact<typeof aiSources, 'deleteSource'>>,
+  Holds<Exact<typeof aiSources, 'syncSource'>>,
   Holds<Exact<typeof aiDocuments, 'getDocumentById'>>,
   Holds<Exact<typeof paymentsCatalogue, 'listProducts'>>,
   Holds<Exact<typeof paymentsCatalogue, 'createProduct'>>,
@@ -466,6 +473,9 @@ export const skeleton = {
     '/v1/ai/knowledge/{id}/documents/{document_id}': { get: route('getDocument'), put: route('updateDocument'), delete: route('deleteDocument') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/text': { get: route('getDocumentText') },
     '/v1/ai/knowledge/{id}/documents/{document_id}/retry': { post: route('retryDocument') },
+    '/v1/ai/knowledge/{id}/sources': { get: route('listSources'), post: route('createSource') },
+    '/v1/ai/knowledge/{id}/sources/{source_id}': { get: route('getSource'), delete: route('deleteSource') },
+    '/v1/ai/knowledge/{id}/sources/{source_id}/sync': { post: route('syncSource') },
     '/v1/ai/documents/{id}': { get: route('getDocumentById') },
     '/v1/payments/products': { get: route('listProducts'), post: route('createProduct') },
     '/v1/payments/products/{id}': { get: route('getProduct'), put: route('updateProduct') },

@@ -34,6 +34,7 @@ export type IdPrefix =
   | 'msg'
   | 'kb'
   | 'doc'
+  | 'src'
   | 'chunk'
   | 'prod'
   | 'prc'

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
+import { createSourceWorker } from './ai/sources/worker.ts'
 import { createDocumentWorker, documentQueue } from './ai/knowledge/worker.ts'
 import type { Database } from '../infra/database/database.ts'
 import type { BackgroundWorker } from '../infra/jobs/worker-loop.ts'
@@ -93,6 +94,15 @@ export async function startBackgroundWorkers(
     interval,
     drainTimeoutMs,
   })
+  const sourceWorker = createSourceWorker({
+    database,
+    documents,
+    events,
+    webhookClient,
+    onError,
+    interval,
+    drainTimeoutMs,
+  })
   const exportWorker = createExportWorker({
     database,
     exports,
@@ -141,6 +151,7 @@ export async function startBackgroundWorkers(
   const outwardWorkers = [
     webhookWorker,
     documentWorker,
+    sourceWorker,
     exportWorker,
     paymentWorker,
     mailWorker,

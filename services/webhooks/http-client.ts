@@ -1,5 +1,5 @@
-// The HTTP client for webhooks: sends POST requests to public addresses only, so that a tenant's URL cannot
-// reach the platform's own network (SSRF).
+// The HTTP client for URLs of tenants, of webhooks and of sources: sends requests to public addresses only, so
+// that such a URL cannot reach the platform's own network (SSRF).
 //
 // - Every address of the host name is checked before the connection, and the address of the open connection
 //   once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.
@@ -57,6 +57,17 @@ export interface WebhookResponse {
   retryAfter?: number
 }
 
+/** The response to a GET request. */
+export interface PageResponse {
+  status: number
+  /** By name in lower case, without those that may be repeated. */
+  headers: Partial<Record<string, string>>
+  /** The start of the body. */
+  body: Buffer
+  /** Whether the body has more bytes. */
+  isTruncated: boolean
+}
+
 export type WebhookRequestErrorReason =
   'refused_address' | 'timeout' | 'unknown_host' | 'connection' | 'tls' | 'response'
 
@@ -84,6 +95,11 @@ export interface WebhookClient {
     url: string,
     options: { headers: Record<string, string>; body: string; signal?: AbortSignal },
   ): Promise<WebhookResponse>
+  /** Sends a GET request, and returns at most `maxBytes` of the body. Otherwise as `post`. */
+  get(
+    url: string,
+    options: { headers: Record<string, string>; maxBytes: number; signal?: AbortSignal },
+  ): Promise<PageResponse>
   /**
    * Whether post() would reject the URL without a DNS lookup: its host is a blocked IP address or localhost,
    * or its protocol is neither http nor https.
@@ -119,22 +135,27 @@ export function createWebhookClient({
     },
     isBlockedPort: (url) => hasBlockedPort(new URL(url)),
     async post(url, { headers, body, signal }) {
-      signal?.throwIfAborted()
-      if (closed) throw new Error('the webhook client is closed')
-      const target = URL.parse(url)
-      if (target === null || isBlocked(target)) throw blockedAddress()
-      if (hasBlockedPort(target)) throw new WebhookRequestError('refused_address', 'The port is not allowed.')
-      const exchange = new Exchange(agents, { target, headers, body, timeout })
-      const onAbort = (): void => exchange.abort(signal!.reason)
-      signal?.addEventListener('abort', onAbort)
-      running.add(exchange)
-      try {
-        return await exchange.response
-      } finally {
-        running.delete(exchange)
-        signal?.removeEventListener('abort', onAbort)
+      const limits = { keptBytes: maxBodyBytes, maxReadBytes, maxWireBytes }
+      const response = await send(url, { method: 'POST', headers, body, ...limits }, signal)
+      const retryAfter = retryAfterMs(response.headers['retry-after'])
+      return {
+        status: response.status,
+        body: decodeBody(response.body, response.isTruncated),
+        ...(retryAfter !== null && { retryAfter }),
       }
     },
+    get: async (url, { headers, maxBytes, signal }) =>
+      await send(
+        url,
+        {
+          method: 'GET',
+          headers,
+          keptBytes: maxBytes,
+          maxReadBytes: maxBytes + 1,
+          maxWireBytes: maxBytes + maxWireBytes,
+        },
+        signal,
+      ),
     async close() {
       closed = true
       const responses = [...running].map(({ response }) => response)
@@ -142,6 +163,28 @@ export function createWebhookClient({
       await Promise.allSettled(responses)
       for (const agent of Object.values(agents)) agent.destroy()
     },
+  }
+
+  async function send(
+    url: string,
+    outgoing: Omit<Outgoing, 'target' | 'timeout'>,
+    signal: AbortSignal | undefined,
+  ): Promise<PageResponse> {
+    signal?.throwIfAborted()
+    if (closed) throw new Error('the webhook client is closed')
+    const target = URL.parse(url)
+    if (target === null || isBlocked(target)) throw blockedAddress()
+    if (hasBlockedPort(target)) throw new WebhookRequestError('refused_address', 'The port is not allowed.')
+    const exchange = new Exchange(agents, { ...outgoing, target, timeout })
+    const onAbort = (): void => exchange.abort(signal!.reason)
+    signal?.addEventListener('abort', onAbort)
+    running.add(exchange)
+    try {
+      return await exchange.response
+    } finally {
+      running.delete(exchange)
+      signal?.removeEventListener('abort', onAbort)
+    }
   }
 
   function isBlocked(target: URL): boolean {
@@ -176,8 +219,14 @@ function openAgent(agent: http.Agent, connectTo: Connector): http.Agent {
 
 interface Outgoing {
   target: URL
+  method: 'GET' | 'POST'
   headers: Record<string, string>
-  body: string
+  body?: string
+  /** Bytes of the response body that are returned, and that are read. */
+  keptBytes: number
+  maxReadBytes: number
+  /** Bytes that may be received in all. */
+  maxWireBytes: number
   /** Milliseconds. */
   timeout: number
 }
@@ -187,10 +236,10 @@ class Exchange {
   readonly target: URL
   /** Aborted at the end, so that no further connection is opened. */
   readonly connecting = new AbortController()
-  readonly response: Promise<WebhookResponse>
+  readonly response: Promise<PageResponse>
   readonly #agents: Agents
   readonly #outgoing: Outgoing
-  readonly #result = Promise.withResolvers<WebhookResponse>()
+  readonly #result = Promise.withResolvers<PageResponse>()
   readonly #timer: NodeJS.Timeout
   #request: http.ClientRequest | null = null
 
@@ -223,7 +272,7 @@ class Exchange {
     const { protocol, pathname, search } = this.target
     const options = {
       agent: this.#agents[protocol],
-      method: 'POST',
+      method: this.#outgoing.method,
       hostname: hostOf(this.target),
       port: portOf(this.target),
       path: pathname + search,
@@ -236,7 +285,7 @@ class Exchange {
     let hasResponse = false
     request.once('socket', (used) => {
       socket = used
-      wireBytesLeft.set(used, maxWireBytes)
+      wireBytesLeft.set(used, this.#outgoing.maxWireBytes)
     })
     request.once('response', (response) => {
       hasResponse = true
@@ -258,17 +307,23 @@ class Exchange {
   }
 
   #read(response: http.IncomingMessage, onEnd: () => void): void {
+    const { keptBytes, maxReadBytes } = this.#outgoing
     const chunks: Buffer[] = []
     let read = 0
     const finish = (): void => {
-      const body = decodeBody(Buffer.concat(chunks), read > maxBodyBytes)
       clearTimeout(this.#timer)
-      const retryAfter = retryAfterMs(response.headers['retry-after'])
-      const status = response.statusCode!
-      this.#result.resolve({ status, body, ...(retryAfter !== null && { retryAfter }) })
+      const { statusCode, headers } = response
+      this.#result.resolve({
+        status: statusCode!,
+        headers: Object.fromEntries(
+          Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+        ),
+        body: Buffer.concat(chunks),
+        isTruncated: read > keptBytes,
+      })
     }
     response.on('data', (chunk: Buffer) => {
-      if (read < maxBodyBytes) chunks.push(chunk.subarray(0, maxBodyBytes - read))
+      if (read < keptBytes) chunks.push(chunk.subarray(0, keptBytes - read))
       read += chunk.length
       if (read < maxReadBytes) return
       finish()

@@ -29,6 +29,7 @@ import {
   createDelivery,
   createWebhookEndpoint,
   createDocument,
+  createSource,
   createWebhookEndpoints,
   createEvent,
   createFile,
@@ -273,6 +274,12 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const request = await requestFor(server, 'listDocuments')
     const ids = await createMany(() => createDocument(server, request.params!.id, { name: 'Alike' }))
     await prisma.document.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listSources() {
+    const request = await requestFor(server, 'listSources')
+    const ids = await createMany(() => createSource(server, request.params!.id, request.caller.id))
+    await prisma.knowledgeSource.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
   },
   async listProducts() {
@@ -589,6 +596,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listSessionMessages: 'ai_messages',
   listKnowledgeBases: 'knowledge_bases',
   listDocuments: 'documents',
+  listSources: 'knowledge_sources',
   listProducts: 'products',
   listOrders: 'orders',
   listRefunds: 'refunds',

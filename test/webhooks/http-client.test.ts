@@ -424,6 +424,8 @@ t.test('no connection is made to a private address, in any notation of the URL',
   for (const url of urls) {
     const reason = await reasonOf(webhookClient.post(url, message))
     if (reason !== 'refused_address') wrong.push(`${url}: ${reason}`)
+    const read = await reasonOf(webhookClient.get(url, { headers: {}, maxBytes: 10 }))
+    if (read !== 'refused_address') wrong.push(`GET ${url}: ${read}`)
     if (!webhookClient.isBlockedUrl(url)) wrong.push(`${url}: isBlockedUrl returned false`)
   }
   t.strictSame(wrong, [])
@@ -460,6 +462,8 @@ t.test('no connection is made to a private address that a name resolves to', asy
       const url = `${scheme}://hooks.example.com:${trap.port}/`
       const reason = await reasonOf(webhookClient.post(url, message))
       if (reason !== 'refused_address') wrong.push(`${scheme} ${answer.join(', ')}: ${reason}`)
+      const read = await reasonOf(webhookClient.get(url, { headers: {}, maxBytes: 10 }))
+      if (read !== 'refused_address') wrong.push(`GET ${scheme} ${answer.join(', ')}: ${read}`)
       if (webhookClient.isBlockedUrl(url)) wrong.push('isBlockedUrl rejects a name without a lookup')
     }
   }

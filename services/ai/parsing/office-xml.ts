@@ -17,6 +17,11 @@ export interface XmlHandlers {
 
 /** Throws `damaged` if the part is missing, has a DOCTYPE, or is nested too deeply. */
 export function readXml(archive: Archive, name: string, handlers: XmlHandlers): void {
+  parseXml(archive.read(name).toString(), handlers)
+}
+
+/** Throws `damaged` if the XML has a DOCTYPE, or is nested too deeply. */
+export function parseXml(xml: string, handlers: XmlHandlers): void {
   let depth = 0
   const parser = new Parser(
     {
@@ -32,15 +37,16 @@ export function readXml(archive: Archive, name: string, handlers: XmlHandlers): 
     },
     { xmlMode: true, decodeEntities: true },
   )
-  parser.end(xmlOf(archive, name))
+  parser.end(withoutDoctype(xml))
 }
 
-/**
- * The XML of a part. Office programs never write a DOCTYPE. Rejecting it prevents entity expansion and
- * external entities. Throws `damaged`.
- */
+/** The XML of a part. Throws `damaged`. */
 export function xmlOf(archive: Archive, name: string): string {
-  const xml = archive.read(name).toString()
+  return withoutDoctype(archive.read(name).toString())
+}
+
+/** Programs never write a DOCTYPE. Rejecting it prevents entity expansion and external entities. */
+function withoutDoctype(xml: string): string {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) throw new ParsingError('damaged')
   return xml
 }

@@ -469,6 +469,30 @@ export async function createKnowledgeBase(
   return (await database.transaction((tx) => insertKnowledgeBase(tx, ownerId, fields))).id
 }
 
+/** A source that is synced by hand only. */
+export async function createSource(
+  { services: { database } }: TestServer,
+  knowledgeBaseId: string,
+  createdById: string,
+): Promise<string> {
+  const id = newId('src')
+  const createdAt = timeOf(id)
+  const url = `https://example.com/${id}`
+  await database.prisma.knowledgeSource.create({
+    data: {
+      id,
+      knowledgeBaseId,
+      type: 'page',
+      url,
+      status: 'synced',
+      createdById,
+      createdAt,
+      updatedAt: createdAt,
+    },
+  })
+  return id
+}
+
 /** A document from text. A ready document is indexed, so searches find it. No parse job is created. */
 export async function createDocument(
   { services: { database } }: TestServer,

@@ -6,6 +6,7 @@ import type { Attachment } from '../http/form-body.ts'
 import type { TestServer } from '../server/server.ts'
 import {
   createDocument,
+  createSource,
   createKnowledgeBase,
   createMessage,
   createProject,
@@ -48,6 +49,16 @@ const onDocument =
       params: { ...params, document_id: await createDocument(context.server, params!.id, { status }) },
       project,
       body: body?.(),
+    }
+  }
+
+const onSource =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onKnowledge(undefined, where)(context)
+    return {
+      params: { ...params, source_id: await createSource(context.server, params!.id, context.caller.id) },
+      project,
     }
   }
 
@@ -201,6 +212,7 @@ const vectorStoreSearch = () => ({
   rewrite_query: false,
 })
 
+const sourceFields = () => ({ type: 'page', url: `https://example.com/${randomHex()}` })
 const documentBatch = () => ({ documents: [documentFields()] })
 
 const added: RequestBuilder = async (context) => {
@@ -357,6 +369,24 @@ export const aiFixtures = {
     build: onKnowledge(documentBatch),
     withoutProject: onKnowledge(documentBatch, 'own'),
     byStatus: { 409: onKnowledge(documentBatch, 'archived') },
+  },
+  listSources: { build: onKnowledge(), withoutProject: onKnowledge(undefined, 'own') },
+  createSource: {
+    build: onKnowledge(sourceFields),
+    withoutProject: onKnowledge(sourceFields, 'own'),
+    successStatus: 201,
+    byStatus: { 409: onKnowledge(sourceFields, 'archived') },
+  },
+  getSource: { build: onSource(), withoutProject: onSource('own') },
+  deleteSource: {
+    build: onSource(),
+    withoutProject: onSource('own'),
+    byStatus: { 409: onSource('archived') },
+  },
+  syncSource: {
+    build: onSource(),
+    withoutProject: onSource('own'),
+    byStatus: { 409: onSource('archived') },
   },
   getDocument: { build: onDocument(), withoutProject: onDocument(undefined, 'own') },
   getDocumentById: { build: onDocumentAlone(), withoutProject: onDocumentAlone('own') },

@@ -1,0 +1,3 @@
+-- Deletes a source.
+-- @none
+DELETE FROM knowledge_sources WHERE id = :id

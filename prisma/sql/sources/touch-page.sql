@@ -1,0 +1,3 @@
+-- Notes that a page has not changed.
+-- @none
+UPDATE source_pages SET checked_at = now() WHERE source_id = :source_id AND url = :url
