@@ -392,7 +392,7 @@ export interface RequestSyncRow {
 }
 
 /**
- * Gives the sync `run` of a source back, to begin again at once.
+ * Gives the sync `run` of a source back, to begin again when the source may be synced.
  * @see prisma/sql/sources/return-sync.sql
  */
 export const returnSync = none<{ id: string; run: number }>(
@@ -415,10 +415,11 @@ export const stopSyncs = none<{ id: string }>(
  * Notes that a page has not changed.
  * @see prisma/sql/sources/touch-page.sql
  */
-export const touchPage = none<{ source_id: string; url: string }>(
+export const touchPage = none<{ etag: string | null; last_modified: string | null; source_id: string; url: string }>(
   'sources/touch-page',
-  `UPDATE source_pages SET checked_at = now() WHERE source_id = $1 AND url = $2`,
-  ['source_id', 'url'],
+  `UPDATE source_pages SET checked_at = now(), etag = $1, last_modified = $2
+WHERE source_id = $3 AND url = $4`,
+  ['etag', 'last_modified', 'source_id', 'url'],
 )
 
 /**

@@ -581,12 +581,12 @@ const workers = {
   webhookAllowedNetworks: networks('WEBHOOK_ALLOWED_NETWORKS', {
     example: '127.0.0.0/8,::1/128',
     description: `
-      Private networks that webhooks may reach, as ranges separated by commas. By default webhooks reach
-      public addresses only.`,
+      Private networks that webhooks and sources may reach, as ranges separated by commas. By default they
+      reach public addresses only.`,
   }),
   webhookAllowedPorts: ports('WEBHOOK_ALLOWED_PORTS', {
     default: '80,443,8000-9999',
-    description: 'Ports that webhooks may reach, as numbers and ranges separated by commas.',
+    description: 'Ports that webhooks and sources may reach, as numbers and ranges separated by commas.',
   }),
 }
 

@@ -5,6 +5,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import * as sql from '../../generated/sql/sources.ts'
+import { Robots } from '../../services/ai/sources/robots.ts'
 import { leaseSeconds, syncSource, type SyncOptions } from '../../services/ai/sources/sync-source.ts'
 import { createSourceWorker } from '../../services/ai/sources/worker.ts'
 import { createMember } from '../support/database/db-fixtures.ts'
@@ -408,4 +409,51 @@ t.test('the worker syncs what is due', async (t) => {
     async () => (await person.client.get(`/ai/knowledge/${base}/sources/${id}`)).body.status === 'synced',
     'the source to be synced',
   )
+})
+
+t.test('the longest rule of robots.txt decides, and matching takes no time', (t) => {
+  const robots = new Robots(
+    `\ufeffuser-agent: other
+Disallow: /
+User-Agent: Platform-API-Sources/2 # ours
+user-agent: third
+crawl-delay: 0.5
+disallow: /a
+allow: /a/b
+disallow: /*.pdf$
+disallow: /x*y*z
+Disallow: /caf%c3%a9
+Disallow: /same
+Allow: /same
+Disallow:
+nonsense
+`,
+    'Platform-API-Sources',
+  )
+  t.equal(robots.crawlDelay, 0.5)
+  for (const [path, allowed] of [
+    ['/', true],
+    ['/a', false],
+    ['/a/b/c', true],
+    ['/file.pdf', false],
+    ['/file.pdf?x', true],
+    ['/xaayaaz/', false],
+    ['/xaaz', true],
+    ['/café', false],
+    ['/%63afé', false],
+    ['/same', true],
+    ['/q?/a', true],
+  ] as const)
+    t.equal(robots.isAllowed(`http://example.com${path}`), allowed, path)
+  t.equal(new Robots('Disallow: /', 'x').isAllowed('http://example.com/'), true, 'a rule of no group')
+  t.equal(new Robots('User-agent: *\nDisallow: /*$', 'x').isAllowed('http://example.com/a'), false)
+  for (const line of [`/${'*a'.repeat(400)}b`, `/*${'a'.repeat(30)}b`, `/${'*'.repeat(800)}b$`]) {
+    const text = `User-agent: *\n${`Disallow: ${line}\n`.repeat(Math.floor((128 * 1024) / line.length))}`
+    const hostile = new Robots(text, 'x')
+    const before = process.cpuUsage()
+    t.ok(hostile.isAllowed(`http://example.com/${'a'.repeat(980)}`))
+    const { user } = process.cpuUsage(before)
+    t.ok(user < 500_000, `${user} µs`)
+  }
+  t.end()
 })

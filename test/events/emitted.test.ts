@@ -149,8 +149,8 @@ const further: Partial<Record<OperationId, EventType[]>> = {
   createServiceAccount: ['organization_member.added'],
   deleteServiceAccount: ['organization_member.removed'],
 }
-/** Operations whose change is not complete: an e-mail or a code confirms it, with an event. */
-const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey']
+/** Operations whose change is not complete: an e-mail, a code or a worker completes it, with an event. */
+const unconfirmed: OperationId[] = ['requestEmailChange', 'startTotp', 'startPasskey', 'syncSource']
 /**
  * End the session that this test would read with. `endSignIn` and `deleteUser` leave the same events.
  */

@@ -1,3 +1,3 @@
--- Gives the sync `run` of a source back, to begin again at once.
+-- Gives the sync `run` of a source back, to begin again when the source may be synced.
 -- @none
 UPDATE knowledge_sources SET status = 'queued', leased_until = NULL WHERE id = :id AND run = :run

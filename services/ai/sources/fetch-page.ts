@@ -1,17 +1,19 @@
 // Fetches pages of sources through the client that connects to public addresses only. Each redirect is checked
 // as the URL itself: its address, its port, and the robots.txt of its host (RFC 9309).
-import robotsModule from 'robots-parser'
 import { WebhookRequestError, type PageResponse, type WebhookClient } from '../../webhooks/http-client.ts'
 import { SourceError, type SourceErrorCode } from './errors.ts'
+import { Robots } from './robots.ts'
 
-const userAgent = 'Platform-API-Sources/1'
+const crawler = 'Platform-API-Sources'
+const userAgent = `${crawler}/1`
 const maxRedirects = 5
 /** A longer robots.txt, or a longer URL, would take long to match. */
-const maxRobotsBytes = 64 * 1024
+const maxRobotsBytes = 128 * 1024
 const maxUrlLength = 1_000
 /** Hosts that a sync may be redirected to. */
 const maxHosts = 20
-const maxCrawlDelaySeconds = 5
+/** Seconds between two pages of a host: those of its robots.txt, within these. */
+const crawlDelay = { min: 0.05, max: 1 }
 
 const codes = {
   refused_address: 'address',
@@ -21,10 +23,6 @@ const codes = {
   tls: 'connection',
   response: 'connection',
 } as const satisfies Record<string, SourceErrorCode>
-
-// The function is the module itself, which its types do not say.
-const robotsParser = robotsModule as unknown as typeof robotsModule.default
-type Robots = ReturnType<typeof robotsParser>
 
 export class PageFetcher {
   readonly #client: WebhookClient
@@ -54,8 +52,8 @@ export class PageFetcher {
 
   /** Milliseconds between two pages of the host. */
   crawlDelay(url: string): number {
-    const seconds = this.#robots.get(new URL(url).origin)?.getCrawlDelay(userAgent) ?? 0
-    return Math.min(seconds, maxCrawlDelaySeconds) * 1000
+    const seconds = this.#robots.get(new URL(url).origin)?.crawlDelay ?? 0
+    return Math.min(Math.max(seconds, crawlDelay.min), crawlDelay.max) * 1000
   }
 
   async #follow(
@@ -101,17 +99,16 @@ export class PageFetcher {
       robots = await this.#readRobots(origin)
       this.#robots.set(origin, robots)
     }
-    if (robots.isDisallowed(url, userAgent) === true)
-      throw new SourceError('robots', 'robots.txt does not allow to read the page.')
+    if (!robots.isAllowed(url)) throw new SourceError('robots', 'robots.txt does not allow to read the page.')
   }
 
   /** A host without robots.txt allows everything; one that fails to answer allows nothing. */
   async #readRobots(origin: string): Promise<Robots> {
     const url = `${origin}/robots.txt`
     const { status, body, isTruncated } = await this.#follow(url, {}, maxRobotsBytes, async () => {})
-    if (status >= 400 && status < 500) return robotsParser(url, '')
+    if (status >= 400 && status < 500) return new Robots('', crawler)
     if (status < 200 || status > 299 || isTruncated)
       throw new SourceError('robots', 'robots.txt cannot be read, or is too long.')
-    return robotsParser(url, body.toString())
+    return new Robots(body.toString(), crawler)
   }
 }

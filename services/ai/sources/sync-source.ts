@@ -71,8 +71,7 @@ export async function syncSource(
   const sync = new Sync({ ...options, limits }, source, signal)
   try {
     const error = await sync.run().catch((error) => failureOf(error, { signal, stop, onError }))
-    if (error === 'lost') return
-    if (error === 'stopped') return await sql.returnSync(database, { id, run })
+    if (error === 'returned') return await sql.returnSync(database, { id, run })
     await endSync(options, source, sync.counts, error)
   } finally {
     clearInterval(heartbeat)
@@ -82,12 +81,13 @@ export async function syncSource(
 function failureOf(
   error: Error,
   { signal, stop, onError }: { signal: AbortSignal; stop: AbortSignal; onError: (error: Error) => void },
-): Failure | 'lost' | 'stopped' {
-  if (error instanceof SyncLost || signal.reason instanceof SyncLost) return 'lost'
-  if (stop.aborted) return 'stopped'
+): Failure | 'returned' {
+  if (error instanceof SyncLost || signal.reason instanceof SyncLost) return 'returned'
+  if (stop.aborted) return 'returned'
   if (error instanceof SourceError) return { code: error.code, message: error.message }
   if (signal.aborted) return { code: 'timeout', message: 'The sync took too long. The next one goes on.' }
-  if (error instanceof ApiError && error.status < 500) return { code: 'quota', message: error.message }
+  if (error instanceof ApiError && error.details.limit !== undefined)
+    return { code: 'quota', message: error.message }
   onError(new Error('a source could not be synced', { cause: error }))
   return { code: 'unavailable', message: 'The sync failed because of a temporary problem.' }
 }
@@ -183,7 +183,7 @@ class Sync {
       }
       const response = await this.#fetcher.fetch(url, headers, this.#options.limits.pageBytes)
       const result =
-        response.status === 304 ? await this.#touch(url) : await this.#store(url, response, known)
+        response.status === 304 ? await this.#touch(url, known!) : await this.#store(url, response, known)
       this.counts[result]++
       return null
     } catch (error) {
@@ -212,8 +212,9 @@ class Sync {
     this.counts.removed++
   }
 
-  async #touch(url: string): Promise<Result> {
-    await this.#hold((tx) => sql.touchPage(tx, { source_id: this.#source.id, url }))
+  async #touch(url: string, { etag, last_modified }: KnownPage): Promise<Result> {
+    const page = { source_id: this.#source.id, url, etag, last_modified }
+    await this.#hold((tx) => sql.touchPage(tx, page))
     return 'unchanged'
   }
 
@@ -228,7 +229,7 @@ class Sync {
       const keep = (documentId: string, created: boolean): Promise<void> =>
         sql.upsertPage(tx, { ...page, ...validators, document_id: documentId, created })
       if (known?.sha256 === sha256) {
-        await keep(known.document_id, false)
+        await sql.touchPage(tx, { ...page, ...validators })
         return 'unchanged'
       }
       const previous = known === undefined ? undefined : await sql.lockDocumentOfPage(tx, page)
