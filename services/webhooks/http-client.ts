@@ -1,5 +1,5 @@
-// The HTTP client for URLs of tenants, of webhooks and of sources: sends requests to public addresses only, so
-// that such a URL cannot reach the platform's own network (SSRF).
+// The HTTP client for URLs of tenants, of webhooks and of sources: sends requests to public addresses only,
+// so that such a URL cannot reach the platform's own network (SSRF).
 //
 // - Every address of the host name is checked before the connection, and the address of the open connection
 //   once more, so that a name that changes its address between the two (DNS rebinding) is blocked, too.

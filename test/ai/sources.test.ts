@@ -1,5 +1,5 @@
-// Sources: pages and sitemaps become documents, which follow their changes; no sync reaches a private address,
-// reads what robots.txt forbids, or leaves duplicates.
+// Sources: pages and sitemaps become documents, which follow their changes; no sync reaches a private
+// address, reads what robots.txt forbids, or leaves duplicates.
 import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,5 +1,5 @@
--- Takes the source that has been due for the longest time, of a workspace that has no other sync. A lease that
--- has ended is of a worker that died.
+-- Takes the source that has been due for the longest time, of a workspace that has no other sync. A lease
+-- that has ended is of a worker that died.
 -- @optional
 UPDATE knowledge_sources s
 SET status = 'syncing', run = s.run + 1, leased_until = now() + :lease_seconds * interval '1 second'

@@ -1,5 +1,5 @@
-// Fetches pages of sources through the client that connects to public addresses only. Each redirect is checked
-// as the URL itself: its address, its port, and the robots.txt of its host (RFC 9309).
+// Fetches pages of sources through the client that connects to public addresses only. Each redirect is
+// checked as the URL itself: its address, its port, and the robots.txt of its host (RFC 9309).
 import { WebhookRequestError, type PageResponse, type WebhookClient } from '../../webhooks/http-client.ts'
 import { SourceError, type SourceErrorCode } from './errors.ts'
 import { Robots } from './robots.ts'

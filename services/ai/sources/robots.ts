@@ -1,5 +1,5 @@
-// robots.txt (RFC 9309). Matching takes time in proportion to the rules and the path, whatever their wildcards:
-// both are chosen by strangers, and every page is matched.
+// robots.txt (RFC 9309). Matching takes time in proportion to the rules and the path, whatever their
+// wildcards: both are chosen by strangers, and every page is matched.
 
 interface Rule {
   allows: boolean
