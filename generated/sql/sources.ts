@@ -6,8 +6,8 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Takes the source that has been due for the longest time, of a workspace that has no other sync. A lease that
- * has ended is of a worker that died.
+ * Takes the source that has been due for the longest time, of a workspace that has no other sync. A lease
+ * that has ended is of a worker that died.
  * @see prisma/sql/sources/claim-source.sql
  */
 export const claimSource = optional<{ lease_seconds: number }, ClaimSourceRow>(
@@ -254,7 +254,8 @@ jsonb_build_object(
   'file_id', d.file_id
 ) AS source,
 d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
-d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+d.created_by, d.created_at, d.updated_at, d.indexed_at, k.project_id, k.owner_id, d.wanted
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
   JOIN source_pages p ON p.document_id = d.id AND p.source_id = $1 AND p.url = $2 AND p.is_owner
 WHERE NOT EXISTS (
   SELECT FROM source_pages o
