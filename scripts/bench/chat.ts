@@ -1,5 +1,6 @@
 // Benchmark of chat: the time to the first token and to the complete answer compared with the model server
-// itself, this server's CPU time per token with many concurrent streams, and that of a chat by either operation.
+// itself, this server's CPU time per token with many concurrent streams, and that of a chat by either
+// operation.
 import { join } from 'node:path'
 import { startModelServer } from './model-server.ts'
 import { atMost, type Result } from './goals.ts'
