@@ -4874,7 +4874,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "ai-sources",
     scopes: ["ai:read"],
     rateLimit: "default",
-    validators: {"path":"pathKnowledgeBaseId","query":"queryListPasskeys"},
+    validators: {"path":"pathKnowledgeBaseId","query":"queryListSources"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {

@@ -203,19 +203,20 @@ export interface ListPagesRow {
  * The sources of a knowledge base.
  * @see prisma/sql/sources/list-sources.sql
  */
-export const listSources = page<{ knowledge_base_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at', ListSourcesRow>(
+export const listSources = page<{ knowledge_base_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; created_by: string }, 'created_at', ListSourcesRow>(
   'sources/list-sources',
   {
     select: `SELECT s.id, s.knowledge_base_id, s.type, s.url, s.sync_interval_hours, s.status, s.error, s.last_sync,
 s.last_synced_at, s.next_sync_at, s.created_by, s.created_at, s.updated_at, k.project_id
 FROM knowledge_sources s JOIN knowledge_bases k ON k.id = s.knowledge_base_id
 WHERE s.knowledge_base_id = $1`,
-    names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
+    names: ['knowledge_base_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'created_by'],
     filters: {
       created_after: { sql: `s.id >= id_at('src', $2)`, searches: true },
       created_before: { sql: `s.id < id_at('src', $3)`, searches: true },
       updated_after: { sql: `s.updated_at >= $4`, searches: true },
       updated_before: { sql: `s.updated_at < $5`, searches: true },
+      created_by: { sql: `s.created_by = $6` },
     },
     sorts: {
       created_at: `s.id`,

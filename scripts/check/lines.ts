@@ -16,6 +16,7 @@ const exceptions: Record<string, string> = {
   'test/support/contract/prism/package-lock.json': 'written by npm',
   'scripts/setup/node.json': 'a hash cannot be wrapped',
   'test/contract/constraints.json': 'written by `npm run constraints`, one constraint per line',
+  'test/ai/python-requests.json': 'recorded requests',
   'test/support/contract/strangers/': 'unchanged copies of published documents',
   'scripts/bench/retrieval/texts/': 'books, one paragraph per line',
   'prisma/migrations/': 'written by `npm run migrate`, and an applied migration never changes',

@@ -20,6 +20,9 @@ interface Duty {
   says: string
 }
 
+/** They change only the usage, or what they start emits an event at its end. */
+const withoutEvent = ['createEmbeddings', 'syncSource']
+
 const duties: Duty[] = [
   {
     isDeclared: (document, { parameters = [] }) =>
@@ -38,8 +41,9 @@ const duties: Duty[] = [
     says: 'never checks the role that `x-organization-access` declares: begin with `openOrganization`',
   },
   {
-    isDeclared: (_document, { security = [] }, method) =>
+    isDeclared: (_document, { security = [], operationId }, method) =>
       method !== 'get' &&
+      !withoutEvent.includes(operationId) &&
       Object.values<string[]>(security[0] ?? {}).some((scopes) => scopes.some(isOfWrites)),
     reaches: 'emit',
     says: 'writes, but never emits an event: emit it in the transaction of the change',

@@ -21,7 +21,7 @@ const maxProblemLength = 500
 const options = { strict: false, validateFormats: false, logger: false } as const
 /** Compiled before the first check, because that takes longer than most checks. */
 const dialect = new Ajv2020(options)
-dialect.validateSchema({})
+void dialect.validateSchema({})
 
 parentPort!.on('message', (request: FormatRequest) => {
   const problem = problemOf(request)?.slice(0, maxProblemLength).toWellFormed() ?? null
