@@ -26,8 +26,10 @@ export function consoleModel(
   operations: Operation[],
   names: Map<string, string>,
 ): ConsoleModel {
-  // The console calls the API with an API key.
-  const shown = operations.filter(({ scopes, needsSession }) => scopes !== null && !needsSession)
+  // The console calls the API with an API key. What this project's client leaves out is for other clients.
+  const shown = operations.filter(
+    ({ id, scopes, needsSession }) => scopes !== null && !needsSession && names.has(id),
+  )
   const details = detailsOf(document, shown)
   const lists = listsOf(document, shown, details)
   for (const detail of details) {

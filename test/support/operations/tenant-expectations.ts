@@ -130,6 +130,7 @@ export const exceptions: Exception[] = [
       'listSessions',
       'listKnowledgeBases',
       'listDocuments',
+      'listSources',
       'listProducts',
       'listPrices',
       'listOrders',
