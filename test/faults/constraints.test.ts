@@ -147,6 +147,7 @@ function reasonFor({ place, keyword }: Constraint): string {
   )
     return 'the pattern needs a character too'
   if (keyword === 'maxItems') return 'there are not enough distinct values'
+  if (keyword === 'type' && flat.enum !== undefined) return 'the values of the enum have the type'
   if (/\/headers\//.test(place)) return 'the value is always text'
   if (
     flat.format === 'binary' ||

@@ -424,6 +424,8 @@ export function problemsOf(errors: ErrorObject[], root: Json, part: Part): Probl
   return [
     ...new Set(
       errors.flatMap(({ keyword, instancePath, params, schema, schemaPath, propertyName }) => {
+        // The errors of `then` say what is wrong.
+        if (keyword === 'if') return []
         if (chosen.has(instancePath) && /\/oneOf\/\d+\/required$/.test(schemaPath)) return []
         const path = keysOf(instancePath)
         if (keyword === 'required') path.push(params.missingProperty)
