@@ -225,5 +225,5 @@ t.test('an answer names its provider and its cost, by the prices of that provide
 t.test('embeddings cost what their model costs', async (t) => {
   const [server] = await startServers(t, ['only'])
   const { embed } = connect(t, settingOf([server], [{ embeddings: { ...embeddings, input_price: 7 } }]))
-  t.same({ ...embed }, { model: 'embedder', provider: 'only', price: 7 })
+  t.same({ ...embed }, { model: 'embedder', provider: 'only', price: 7, dimensions: 64 })
 })
