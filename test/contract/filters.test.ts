@@ -22,6 +22,7 @@ import {
 import {
   createApiKey,
   createApiRequest,
+  createSource,
   createUsage,
   createAuditEntry,
   createDelivery,
@@ -636,6 +637,15 @@ t.test('documents are filtered by status and name', async (t) => {
   await assertFinds(t, request, { q: '_' }, [processing])
   await assertFinds(t, request, { q: "' OR 1=1 --" }, [])
   await assertFinds(t, request, { q: 'report', status: 'ready' }, [ready[0]])
+})
+
+t.test('sources are filtered by their author', async (t) => {
+  const base = await createKnowledgeBase(server, caller.id)
+  const request: OperationRequest = { id: 'listSources', server, caller, params: { id: base } }
+  const own = await createSource(server, base, caller.id)
+  const other = await createSource(server, base, server.admin.id)
+  await assertFinds(t, request, {}, [own, other])
+  await assertFinds(t, request, { created_by: caller.id }, [own])
 })
 
 t.test('products are filtered by name and by whether they are active', async (t) => {

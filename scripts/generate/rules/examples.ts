@@ -73,7 +73,9 @@ export const exampleRules = {
           node,
           at.source.absoluteRef,
         )
-        return target.location === undefined ? { node: {}, at } : { node: target.node ?? {}, at: target.location }
+        return target.location === undefined
+          ? { node: {}, at }
+          : { node: target.node ?? {}, at: target.location }
       }
       const body = follow(operation.requestBody ?? {}, location.child('requestBody'))
       checkContent(body.node.content ?? {}, body.at)
