@@ -640,6 +640,7 @@ t.test('documents are filtered by status and name', async (t) => {
 })
 
 t.test('sources are filtered by their author', async (t) => {
+  const caller = await server.person()
   const base = await createKnowledgeBase(server, caller.id)
   const request: OperationRequest = { id: 'listSources', server, caller, params: { id: base } }
   const own = await createSource(server, base, caller.id)
