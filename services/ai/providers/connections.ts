@@ -6,7 +6,8 @@ import { createClient, openAgent } from './client.ts'
 import { complete, type CompletionEnd, type CompletionOptions, type CompletionRequest } from './completion.ts'
 import { createEmbed, type Embed, type EmbeddingUpstream } from './embedding.ts'
 import { ProviderError } from './errors.ts'
-import { Circuit, servedModels, tryInOrder } from './fallback.ts'
+import { Circuit, tryInOrder } from './fallback.ts'
+import { servedModels } from './served-models.ts'
 import { createQuirks } from './quirks.ts'
 
 export type ProvidersConfig = Pick<

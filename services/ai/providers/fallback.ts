@@ -1,6 +1,5 @@
 // The upstreams that serve the same model, in the configured order. One that is down rests, so that requests
 // go to the next at once; when its rest ends, one request tries it while the others still pass it over.
-import type { ProviderSettings, ModelSettings } from '../../../infra/config/ai-providers.ts'
 import { restAfter } from './backoff.ts'
 import { UpstreamFailed, type ProviderFailure } from './errors.ts'
 
@@ -81,35 +80,4 @@ export async function tryInOrder<T extends { circuit: Circuit }, Result>(
       if (isLast || failure.elsewhere === 'no') throw failure.error
     }
   }
-}
-
-/** A model with the provider that serves it. */
-export interface ServedModel {
-  provider: ProviderSettings
-  model: ModelSettings
-}
-
-/** Who serves each model, in order. The smallest limits count, so that each can answer every request. */
-export function servedModels(providers: ProviderSettings[]): Map<string, ServedModel[]> {
-  const served = Map.groupBy(
-    providers.flatMap((provider) => provider.models.map((model) => ({ provider, model }))),
-    ({ model }) => model.id,
-  )
-  for (const [id, all] of served) {
-    const limits = {
-      contextWindow: smallest(all.map(({ model }) => model.contextWindow)),
-      maxOutputTokens: smallest(all.map(({ model }) => model.maxOutputTokens)),
-    }
-    served.set(
-      id,
-      all.map(({ provider, model }) => ({ provider, model: { ...model, ...limits } })),
-    )
-  }
-  return served
-}
-
-/** Null is no limit. */
-function smallest(limits: Array<number | null>): number | null {
-  const known = limits.filter((limit) => limit !== null)
-  return known.length === 0 ? null : Math.min(...known)
 }

@@ -6,7 +6,7 @@ import { Lazy } from '../../../infra/concurrency/lazy.ts'
 import type { CompletionEnd, CompletionRequest } from './completion.ts'
 import type { Connections, ProvidersConfig } from './connections.ts'
 import type { Embed, EmbeddingModel } from './embedding.ts'
-import { servedModels } from './fallback.ts'
+import { servedModels } from './served-models.ts'
 import {
   builtinModel,
   builtinProvider,

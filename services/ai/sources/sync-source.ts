@@ -14,7 +14,6 @@ import { addDocument, updateDocument, type DocumentServices } from '../knowledge
 import { charsetParameter, decode, findCharset } from '../parsing/charset.ts'
 import { SourceError } from './errors.ts'
 import { PageFetcher } from './fetch-page.ts'
-import { readSitemap } from './sitemap.ts'
 import { releasePage } from './sources.ts'
 
 export interface SyncOptions extends DocumentServices {
@@ -157,6 +156,7 @@ class Sync {
   /** The URLs of all pages. */
   async #readSitemaps(url: string): Promise<Set<string>> {
     const { limits } = this.#options
+    const { readSitemap } = await import('./sitemap.ts')
     const waiting = [url]
     const read = new Set<string>()
     const pages = new Set<string>()
