@@ -105,6 +105,20 @@ export const flows: Flow[] = [
     },
   },
   {
+    operations: ['getOpenAiModel', 'listOpenAiModels', 'createEmbeddings', 'sendToolResults', 'createChat'],
+    async work(call) {
+      const { body: models } = await call('listOpenAiModels')
+      await call('getOpenAiModel', { path: { model: models.data[0].id } })
+      // 400: there is no model of embeddings.
+      const { id: model } = models.data.at(-1)
+      await call('createEmbeddings', { body: { model, input: 'A text.' }, allow: [400] })
+      // 409: the built-in model calls no tools.
+      const { body: chat } = await call('createChat', { body: { message: 'A question.' } })
+      const results = [{ tool_call_id: 'call_1', content: 'A result.' }]
+      await call('sendToolResults', { path: { id: chat.id }, body: { results }, allow: [409] })
+    },
+  },
+  {
     operations: ['advanceTestClock'],
     async work(call) {
       // 404: payments are real. 409: the clock is being advanced.
