@@ -59,6 +59,8 @@ export const profile: ContractProfile = {
       /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
       /^createPrice recurring\.interval_count maximum$/,
       /^createCheckout items maxItems$/,
+      // The limit on all values of a body comes before its schema.
+      / body max_values$/,
     ],
   },
   answers: {
