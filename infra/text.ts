@@ -1,4 +1,4 @@
-// Texts that are cut to a length.
+// Texts that are cut to a length, and texts that can be stored.
 
 const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' })
 /** A longer grapheme, such as a letter with hundreds of accents, is cut between two of its code points. */
@@ -20,4 +20,9 @@ function cutAt(text: string, maxLength: number): number {
   if (index > 0 && index >= maxLength - maxGraphemeLength) return index
   const isInsidePair = maxLength > 0 && text.codePointAt(maxLength - 1)! > 0xffff
   return isInsidePair ? maxLength - 1 : maxLength
+}
+
+/** The text with U+FFFD for NUL, which PostgreSQL cannot store, and for lone surrogates. */
+export function storableText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\ufffd')
 }

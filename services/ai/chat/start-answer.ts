@@ -118,9 +118,7 @@ async function startAnswer(
     const createsSession = existing === null && storesHistory
     if (existing === null && body.project_id === undefined) requireUnrestrictedKey(principal)
     await requireSearchable(tx, request, body, { session: existing, createsSession })
-    const model = body.model ?? existing?.model ?? settings.ai.default_model ?? services.providers.default
-    requireModel(services.providers, model)
-    requireCallable(model, body)
+    const model = chosenModel(services, body, existing, settings)
     const session =
       existing ?? (createsSession ? await createSession(tx, services, principal, body, question) : null)
     if (existing !== null) await requireIdle(tx, services, existing)
@@ -158,16 +156,11 @@ export async function regenerate(
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
-    const message = await openMessage(tx, request)
-    if (message.session_id === null)
-      throw conflict('session', 'Only messages of a session can be regenerated.')
-    const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
-    await requireIdle(tx, services, session)
+    const outside = 'Only messages of a session can be regenerated.'
+    const { message, session } = await openInSession(tx, services, request, outside)
     await requireSearchable(tx, request, body, { session, createsSession: false })
     const settings = await readSettings(tx, principal.userId)
-    const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
-    requireModel(services.providers, model)
-    requireCallable(model, body)
+    const model = chosenModel(services, body, session, settings)
     const question = await sql.findQuestion(tx, { session_id: session.id, message_id: message.id })
     if (question === undefined) throw conflict('role', 'There is no message with the role `user` to answer.')
     await deleteMessagesAfter(tx, session.id, question.id)
@@ -197,20 +190,15 @@ export async function continueWithResults(
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
     if (replayed !== null) return { message: replayed, task: null }
-    const message = await openMessage(tx, request)
-    if (message.session_id === null)
-      throw conflict('session', 'Only messages of a session are continued: send the results in `messages`.')
-    const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
-    await requireIdle(tx, services, session)
+    const outside = 'Only messages of a session are continued: send the results in `messages`.'
+    const { message, session } = await openInSession(tx, services, request, outside)
     if (message.tool_calls == null) throw conflict('role', 'The message calls no tools.')
     const calls = withResults(message.tool_calls, body.results)
     const { goes_on: goesOn } = await sql.goesOn(tx, { session_id: session.id, id: message.id })
     if (goesOn) throw conflict('continued', 'The session has gone on after this message.')
     await requireSearchable(tx, request, body, { session, createsSession: false })
     const settings = await readSettings(tx, principal.userId)
-    const model = body.model ?? session.model ?? settings.ai.default_model ?? services.providers.default
-    requireModel(services.providers, model)
-    requireCallable(model, body)
+    const model = chosenModel(services, body, session, settings)
     const fields = toolFieldsOf(body)
     await deleteMessagesAfter(tx, session.id, message.id)
     await tx.prisma.message.update({
@@ -238,6 +226,33 @@ export async function continueWithResults(
       fields,
     })
   })
+}
+
+/** A message and its session, which is locked. Throws 409 for a message without one, which says `outside`. */
+async function openInSession(
+  tx: Transaction,
+  services: FinishServices,
+  request: AnswerRequest & { params: { id: string } },
+  outside: string,
+): Promise<{ message: OwnedMessage; session: OwnedSession }> {
+  const message = await openMessage(tx, request)
+  if (message.session_id === null) throw conflict('session', outside)
+  const session = await openSession(tx, { ...request, params: { id: message.session_id } }, { lock: true })
+  await requireIdle(tx, services, session)
+  return { message, session }
+}
+
+/** Throws 400 for a model that does not exist, and for tools that it cannot call. */
+function chosenModel(
+  { providers }: Pick<Services, 'providers'>,
+  body: Pick<ChatRequest, 'model' | 'tools'>,
+  session: OwnedSession | null,
+  { ai }: Awaited<ReturnType<typeof readSettings>>,
+): string {
+  const model = body.model ?? session?.model ?? ai.default_model ?? providers.default
+  requireModel(providers, model)
+  requireCallable(model, body)
+  return model
 }
 
 /** The last message is a question, or the result of a tool that the assistant called. */

@@ -3,6 +3,7 @@
 import type { components } from '../../../generated/types.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import { invalidField } from '../../../infra/errors.ts'
+import { storableText } from '../../../infra/text.ts'
 import type { ChatMessage, ModelOptions } from '../providers/providers.ts'
 import type { HistoryMessage } from './messages.ts'
 
@@ -69,8 +70,7 @@ export function withResults(
     if (!calls.some((call) => call.id === id))
       throw invalidField(field, 'exists', `The message has no tool call ${id}.`)
     if (byCall.has(id)) throw invalidField(field, 'uniqueItems', `The tool call ${id} has two results.`)
-    // PostgreSQL cannot store NUL.
-    byCall.set(id, content.replaceAll('\0', '\ufffd').toWellFormed())
+    byCall.set(id, storableText(content))
   }
   const missing = calls.find(({ id }) => !byCall.has(id))
   if (missing !== undefined)

@@ -1,5 +1,6 @@
 // Parses the chunks of a streamed completion, in the dialects of the providers. A chunk that breaks the
 // format where it matters is an InvalidAnswer; everything else is ignored.
+import { storableText } from '../../../infra/text.ts'
 import { InvalidAnswer } from './errors.ts'
 
 export type FinishReason = 'stop' | 'length' | 'content_filter'
@@ -55,9 +56,9 @@ export function createTextJoiner(): { add(text: string): string; end(): string }
       const all = pending + text
       const last = all.charCodeAt(all.length - 1)
       pending = last >= 0xd800 && last <= 0xdbff ? all.slice(-1) : ''
-      return sanitize(pending === '' ? all : all.slice(0, -1))
+      return storableText(pending === '' ? all : all.slice(0, -1))
     },
-    end: () => sanitize(pending),
+    end: () => storableText(pending),
   }
 }
 
@@ -96,10 +97,6 @@ export function createThoughtFilter(): { add(text: string): string; end(): strin
     return text
   }
   return { add, end }
-}
-
-function sanitize(text: string): string {
-  return text.toWellFormed().replaceAll('\0', '\ufffd')
 }
 
 function objectOf(value: unknown): Record<string, unknown> {
