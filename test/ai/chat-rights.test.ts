@@ -1,5 +1,5 @@
 // The rights of a chat are the same for `POST /ai/chat` and for OpenAI's clients: tenants with each role,
-// keys of each kind, and projects and knowledge bases of their own, of others and of nobody.
+// keys of each kind, projects and knowledge bases of the caller and of others, and ids that do not exist.
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
 import type { Scope } from '../../services/users/scopes.ts'

@@ -153,7 +153,7 @@ t.test('the pages of a sitemap are added, replaced and removed', async (t) => {
   t.equal((await person.client.get(`/ai/knowledge/${base}/sources/${source.id}`)).status, 404)
 })
 
-t.test('a document that somebody else has added is shared, and stays', async (t) => {
+t.test('a document that a user added is shared, and stays', async (t) => {
   const person = await server.person()
   const base = await createBase(person)
   const text = '<p>The same</p>'

@@ -64,7 +64,7 @@ t.test('a published stream has a schema of its events', async (t) => {
 t.test('the published contract is open in answers and closed in requests', async (t) => {
   const wrong: string[] = []
   const seen = new Set<Json>()
-  /** The properties by which readers tell alternatives apart. */
+  /** The discriminator property of each alternative. */
   const tags = new Set<Json>()
   const check = (schema: Json, direction: string, place: string): void => {
     const node = resolve(published, schema)

@@ -56,7 +56,7 @@ export class LiveAnswer implements AnswerContent {
   provider: string | null = null
   /** Why the answer does not have the format of the request; null if it has. */
   refusal: string | null = null
-  /** Text that the model wrote and nobody gets, which counts all the same. */
+  /** Text of the model that no client receives. Its tokens count. */
   withheld = ''
   /** How many passages the search found; null before the search. */
   passages: number | null = null

@@ -1,5 +1,5 @@
-// robots.txt (RFC 9309). Matching takes time in proportion to the rules and the path, whatever their
-// wildcards: both are chosen by strangers, and every page is matched.
+// robots.txt (RFC 9309). Hosts choose their rules and paths, and every page is matched, so a match takes time
+// that is linear in the rules and the path, with any number of wildcards.
 
 interface Rule {
   allows: boolean

@@ -130,7 +130,7 @@ export async function deleteSource(
     })
 }
 
-/** Deletes a page, and its document unless another page has it or somebody else has added it. */
+/** Deletes a page. Its document is deleted too, unless another page has it or a user added it. */
 export async function releasePage(
   tx: Transaction,
   events: Emitter,

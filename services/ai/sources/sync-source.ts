@@ -128,6 +128,7 @@ class Sync {
     this.#signal = signal
     this.#fetcher = new PageFetcher(options.webhookClient, signal)
   }
+
   /** @returns why the source failed, or null. */
   async run(): Promise<Failure | null> {
     const { id, type, url } = this.#source
