@@ -4441,7 +4441,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathMessageId","query":"queryNone","header":"headerIfMatch","body":"bodyMessageUpdate"},
     body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576},
-    fixedFields: ["id","project_id","session_id","role","status","model","provider","finish_reason","usage","citations","tool_calls","refusal","searched","error","created_by","created_at","updated_at"],
+    fixedFields: ["id","project_id","session_id","role","image_file_ids","status","model","provider","finish_reason","usage","citations","tool_calls","refusal","searched","error","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyMessage"}

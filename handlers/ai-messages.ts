@@ -1,6 +1,6 @@
 // The messages of chats: read, edit, stream, cancel, regenerate and continue.
 import type { Handlers } from '../services/handler.ts'
-import { editMessage } from '../services/ai/chat/edit-message.ts'
+import { editMessage, readChanges } from '../services/ai/chat/edit-message.ts'
 import { openMessage, toChatResponse, toMessage } from '../services/ai/chat/messages.ts'
 import { continueWithResults, regenerate } from '../services/ai/chat/start-answer.ts'
 import { conflict, invalidState } from '../infra/errors.ts'
@@ -10,10 +10,11 @@ export const aiMessages = {
     return { status: 200, body: toMessage(await openMessage(db, request)) }
   },
 
-  async updateMessage(request, { db, events }) {
+  async updateMessage(request, { db, events, storage }) {
+    const changes = await readChanges({ db, storage }, request)
     return await db.transaction(async (tx) => ({
       status: 200,
-      body: await editMessage(tx, { events }, request),
+      body: await editMessage(tx, { events }, request, changes),
     }))
   },
 

@@ -25,16 +25,16 @@ export const ai = {
     }
   },
 
-  async createChat(request, { db, config, events, providers, generations }) {
+  async createChat(request, { db, config, events, providers, storage, generations }) {
     const signal = request.signal()
-    const started = await startChat({ db, config, events, providers }, request, request.body)
+    const started = await startChat({ db, config, events, providers, storage }, request, request.body)
     const { message, replayed } = await generations.complete(started, request.principal, signal)
     return { status: 200, body: toChatResponse(message), replayed }
   },
 
-  async streamChat(request, { db, config, events, providers, generations }) {
+  async streamChat(request, { db, config, events, providers, storage, generations }) {
     const signal = request.signal()
-    const started = await startChat({ db, config, events, providers }, request, request.body)
+    const started = await startChat({ db, config, events, providers, storage }, request, request.body)
     // Waits for the first token, at most one ping interval. If the answer fails by then, the response is that
     // error instead of a stream.
     const waitMs = config.streamPing * 1000

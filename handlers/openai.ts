@@ -4,6 +4,7 @@ import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { AnswerRequest } from '../services/ai/chat/answer-limits.ts'
 import { answerFormatOf } from '../services/ai/chat/answer-format.ts'
+import { PartsReader } from '../services/ai/chat/message-parts.ts'
 import { startConversation } from '../services/ai/chat/start-answer.ts'
 import { toChatResponse, type OwnedMessage } from '../services/ai/chat/messages.ts'
 import type { FollowRequest } from '../services/ai/chat/stream.ts'
@@ -79,12 +80,12 @@ interface Answered {
 /** Answers as `createChat` does, or with `stream: true` as `streamChat`. */
 async function answer(
   request: AnswerRequest & FollowRequest & { signal(): AbortSignal },
-  { db, config, events, providers, generations }: HandlerServices,
+  { db, config, events, providers, storage, generations }: HandlerServices,
   body: CompletionRequest,
 ): Promise<Answered> {
   const { principal } = request
   const signal = request.signal()
-  const asked = conversationOf(body)
+  const asked = await conversationOf(body, new PartsReader({ db, storage }, request))
   const streams = body.stream === true
   const format = await answerFormatOf(body.response_format, {
     field: 'response_format',

@@ -195,6 +195,7 @@ export function createServices({
     events,
     providers,
     searches,
+    storage,
     onError,
   })
   const gatewayJobs = jobs.queue<GatewayJob>(gatewayQueue)

@@ -208,7 +208,7 @@ export interface FindAnswerInProgressRow {
  */
 export const findMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, FindMessageRow>(
   'chat/find-message',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+  `SELECT m.id, m.session_id, m.role, m.content, m.image_file_ids, m.status, m.model, m.provider, m.finish_reason,
 jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
   'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
@@ -236,6 +236,7 @@ export interface FindMessageRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
+  image_file_ids: string[]
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   provider: string | null
@@ -261,7 +262,7 @@ export interface FindMessageRow {
  */
 export const findQuestion = optional<{ session_id: string; message_id: string }, FindQuestionRow>(
   'chat/find-question',
-  `SELECT id, content, position FROM ai_messages
+  `SELECT id, content, image_file_ids, position FROM ai_messages
 WHERE session_id = $1 AND position <= (SELECT position FROM ai_messages WHERE id = $2)
   AND role = 'user'
 ORDER BY position DESC LIMIT 1`,
@@ -271,6 +272,7 @@ ORDER BY position DESC LIMIT 1`,
 export interface FindQuestionRow {
   id: string
   content: string
+  image_file_ids: string[]
   position: number
 }
 
@@ -365,16 +367,18 @@ export interface GoesOnRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; usage_project_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; usage_project_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; image_file_ids: readonly string[]; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
-  `INSERT INTO ai_messages (id, session_id, usage_project_id, user_id, api_key_id, role, content, status, model,
+  `INSERT INTO ai_messages (id, session_id, usage_project_id, user_id, api_key_id, role, content,
+  image_file_ids, status, model,
   metadata, workspace_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at,
   position)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
-  $8::"MessageStatus", $9, $10, $11, $12, $13, $14,
-  $15, CASE WHEN $8 = 'in_progress' THEN now() END, $16,
+  $8,
+  $9::"MessageStatus", $10, $11, $12, $13, $14, $15,
+  $16, CASE WHEN $9 = 'in_progress' THEN now() END, $17,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'usage_project_id', 'user_id', 'api_key_id', 'role', 'content', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'usage_project_id', 'user_id', 'api_key_id', 'role', 'content', 'image_file_ids', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**
@@ -454,7 +458,7 @@ export interface ListKnowledgeBasesRow {
 export const listMessages = page<{ user_id: string; project_ids: readonly string[] | null; session_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string }, 'position', ListMessagesRow>(
   'chat/list-messages',
   {
-    select: `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+    select: `SELECT m.id, m.session_id, m.role, m.content, m.image_file_ids, m.status, m.model, m.provider, m.finish_reason,
 jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
   'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
@@ -493,6 +497,7 @@ export interface ListMessagesRow {
   session_id: string
   role: 'system' | 'user' | 'assistant'
   content: string
+  image_file_ids: string[]
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   provider: string | null
@@ -745,8 +750,8 @@ export interface ReadAnswerStateRow {
  */
 export const readHistory = many<{ session_id: string; before: number; user_id: string; project_ids: readonly string[] | null; max_characters: number }, ReadHistoryRow>(
   'chat/read-history',
-  `SELECT id, role, content, tool_calls, workspace_ids FROM (
-  SELECT m.id, m.role, m.content, m.tool_calls, m.workspace_ids, m.position,
+  `SELECT id, role, content, image_file_ids, tool_calls, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.image_file_ids, m.tool_calls, m.workspace_ids, m.position,
     sum(length(m.content) + coalesce(length(m.tool_calls::text), 0))
       OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m
@@ -773,6 +778,7 @@ export interface ReadHistoryRow {
   id: string
   role: 'system' | 'user' | 'assistant'
   content: string
+  image_file_ids: string[]
   tool_calls: Schemas['Message']['tool_calls'] | null
   workspace_ids: string[]
 }
@@ -784,7 +790,7 @@ export interface ReadHistoryRow {
  */
 export const readMessageAndLockProject = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageAndLockProjectRow>(
   'chat/read-message-and-lock-project',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+  `SELECT m.id, m.session_id, m.role, m.content, m.image_file_ids, m.status, m.model, m.provider, m.finish_reason,
 jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
   'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
@@ -815,6 +821,7 @@ export interface ReadMessageAndLockProjectRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
+  image_file_ids: string[]
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   provider: string | null
@@ -842,7 +849,7 @@ export interface ReadMessageAndLockProjectRow {
  */
 export const readMessage = optional<{ user_id: string; project_ids: readonly string[] | null; id: string }, ReadMessageRow>(
   'chat/read-message',
-  `SELECT m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+  `SELECT m.id, m.session_id, m.role, m.content, m.image_file_ids, m.status, m.model, m.provider, m.finish_reason,
 jsonb_build_object('prompt_tokens', m.prompt_tokens, 'completion_tokens', m.completion_tokens,
   'total_tokens', m.prompt_tokens + m.completion_tokens, 'cost_micros', m.cost_micros) AS usage,
 coalesce((
@@ -874,6 +881,7 @@ export interface ReadMessageRow {
   session_id: string | null
   role: 'system' | 'user' | 'assistant'
   content: string
+  image_file_ids: string[]
   status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'
   model: string | null
   provider: string | null

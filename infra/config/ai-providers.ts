@@ -21,6 +21,8 @@ export interface ModelSettings {
   /** In tokens; null when unknown. */
   contextWindow: number | null
   maxOutputTokens: number | null
+  /** Whether the model reads images; null when unknown. */
+  vision: boolean | null
   /** Null for a model without a price. */
   price: ModelPrice | null
 }
@@ -96,6 +98,7 @@ function readModel(item: unknown, at: string): ModelSettings {
     'upstream_id',
     'context_window',
     'max_output_tokens',
+    'vision',
     'input_price',
     'cached_input_price',
     'output_price',
@@ -106,8 +109,11 @@ function readModel(item: unknown, at: string): ModelSettings {
     throw invalid(at, 'have both input_price and output_price, or neither')
   if (fields.cached_input_price !== undefined && fields.input_price === undefined)
     throw invalid(at, 'have cached_input_price only with input_price')
+  const { vision = null } = fields
+  if (vision !== null && typeof vision !== 'boolean') throw invalid(`${at}.vision`, 'be true or false')
   return {
     id,
+    vision,
     upstreamId: fields.upstream_id === undefined ? id : word(fields.upstream_id, `${at}.upstream_id`),
     contextWindow: optionalCount(fields.context_window, `${at}.context_window`),
     maxOutputTokens: optionalCount(fields.max_output_tokens, `${at}.max_output_tokens`),

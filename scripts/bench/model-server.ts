@@ -40,6 +40,7 @@ export interface ModelServerOptions {
     id: string
     context_window?: number
     max_output_tokens?: number
+    vision?: boolean
     input_price?: number
     output_price?: number
   }>

@@ -20,6 +20,7 @@ export const guideNames = [
   'idempotency',
   'files',
   'knowledge-and-chat',
+  'models-and-messages',
   'openai-clients',
   'openai-answers',
   'payments',

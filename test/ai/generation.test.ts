@@ -288,7 +288,7 @@ t.test('if the embedding model fails, passages are found by words', async (t) =>
 })
 
 t.test('the time to generate an answer grows linearly with its length', { timeout: 120_000 }, async (t) => {
-  const { config, events, providers, searches } = server.services
+  const { config, events, providers, searches, storage } = server.services
   const pieces = 100_000
   const complete: Providers['complete'] = async (_request, onText) => {
     for (let i = 0; i < pieces; i++) {
@@ -304,11 +304,12 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
     events,
     providers: { ...providers, complete },
     searches,
+    storage,
   })
   t.teardown(() => own.close())
   const operation = { id: 'createChat' } as OperationInfo
   const { message, task } = await startChat(
-    { db: database, config, events, providers },
+    { db: database, config, events, providers, storage },
     { id: 'req_long', operation, principal, idempotency: null },
     { message: 'Write a book!' },
   )
@@ -328,7 +329,7 @@ t.test('the time to generate an answer grows linearly with its length', { timeou
 })
 
 t.test('a follower that loses its permission gets an error event', async (t) => {
-  const { config, events, providers, searches } = server.services
+  const { config, events, providers, searches, storage } = server.services
   const complete: Providers['complete'] = async ({ signal }, onText) => {
     for (;;) {
       signal.throwIfAborted()
@@ -343,6 +344,7 @@ t.test('a follower that loses its permission gets an error event', async (t) => 
     events,
     providers: { ...providers, complete },
     searches,
+    storage,
     recheck: 100,
   })
   t.teardown(() => own.close())
@@ -362,7 +364,7 @@ t.test('a follower that loses its permission gets an error event', async (t) => 
       principal: await principals.authenticate(`Bearer ${member.key}`),
       idempotency: null,
     }
-    const { message, task } = await startChat({ db: database, config, events, providers }, request, {
+    const { message, task } = await startChat({ db: database, config, events, providers, storage }, request, {
       message: 'Continue!',
       session_id: session.id,
     })

@@ -91,7 +91,7 @@ t.test('invalid contents and roles are 400 with the field', async (t) => {
   const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
   const half = 'x'.repeat(100_000)
   const cases: Array<[body: object, field: string, constraint: string]> = [
-    [{ message: [{ type: 'image_url', text: 'x' }] }, 'message[0].type', 'enum'],
+    [{ message: [{ type: 'image', text: 'x' }] }, 'message[0].type', 'enum'],
     [user([text('x'), { type: 'input_audio', text: 'x' }]), 'messages[0].content[1].type', 'enum'],
     [user([]), 'messages[0].content', 'minItems'],
     [user(Array(101).fill(text('x'))), 'messages[0].content', 'maxItems'],

@@ -916,6 +916,7 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'language',
       context_window: 8000,
       max_output_tokens: 1000,
+      vision: null,
       price: {
         currency: 'usd',
         input_micros: 250_000,
@@ -930,6 +931,7 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'language',
       context_window: null,
       max_output_tokens: null,
+      vision: null,
       price: null,
       is_default: false,
     },
@@ -939,6 +941,7 @@ t.test('the models are the configured ones and the built-in one', async (t) => {
       kind: 'extractive',
       context_window: null,
       max_output_tokens: null,
+      vision: false,
       price: null,
       is_default: false,
     },

@@ -6,7 +6,7 @@
 -- @type searched Schemas['Message']['searched']
 -- @type error Schemas['Message']['error']
 -- @type metadata Record<string, string>
-m.id, m.session_id, m.role, m.content, m.status, m.model, m.provider, m.finish_reason,
+m.id, m.session_id, m.role, m.content, m.image_file_ids, m.status, m.model, m.provider, m.finish_reason,
 {message-usage},
 coalesce((
   SELECT jsonb_agg(

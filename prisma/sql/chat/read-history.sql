@@ -3,8 +3,8 @@
 -- failed.
 -- @many
 -- @type tool_calls Schemas['Message']['tool_calls']
-SELECT id, role, content, tool_calls, workspace_ids FROM (
-  SELECT m.id, m.role, m.content, m.tool_calls, m.workspace_ids, m.position,
+SELECT id, role, content, image_file_ids, tool_calls, workspace_ids FROM (
+  SELECT m.id, m.role, m.content, m.image_file_ids, m.tool_calls, m.workspace_ids, m.position,
     sum(length(m.content) + coalesce(length(m.tool_calls::text), 0))
       OVER (ORDER BY m.position DESC) AS characters
   FROM ai_messages m

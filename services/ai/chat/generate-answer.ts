@@ -14,6 +14,7 @@ import { embedWithinLimit } from './embeddings.ts'
 import { completeInFormat } from './complete-in-format.ts'
 import type { FinishReason, Outcome } from './finish-answer.ts'
 import type { GenerationTask, LiveAnswer } from './live-answer.ts'
+import { loadImages, type PartsServices } from './message-parts.ts'
 import { buildPrompt } from './prompt.ts'
 import { countTokens } from './token-estimate.ts'
 import { truncate, type TruncatedAnswer } from './truncate.ts'
@@ -23,6 +24,7 @@ export interface GenerateServices {
   database: Database
   providers: Providers
   searches: Searches
+  storage: PartsServices['storage']
   onError: (error: Error) => void
 }
 
@@ -107,7 +109,7 @@ async function extract(
 async function streamFromProvider(
   answer: LiveAnswer,
   passages: RetrievedPassage[],
-  { providers }: GenerateServices,
+  { database, providers, storage }: GenerateServices,
 ): Promise<Outcome> {
   const { task, signal } = answer
   const { messages, sources, tokens } = buildPrompt(task.conversation, passages, task.contextWindow)
@@ -124,10 +126,15 @@ async function streamFromProvider(
       answer.addCitation(citationOf(source, { start_index, end_index, quote, score }))
     }
   }
+  const readsImages = providers.models.find(({ id }) => id === task.model)?.vision !== false
+  const sent = readsImages
+    ? await loadImages({ db: database, storage }, task.principal, messages)
+    : messages.map(({ images: _, ...message }) => message)
+  signal.throwIfAborted()
   const request = {
     ...task.options,
     model: task.model,
-    messages,
+    messages: sent,
     signal,
     requestId: task.requestId,
     onProvider: (name: string) => {

@@ -29,6 +29,7 @@ import { errorOfMessage, finishMessage, finishWithStoredContent, type Outcome } 
 import { generateAnswer } from './generate-answer.ts'
 import { LiveAnswer, type FinalAnswer, type GenerationTask } from './live-answer.ts'
 import { findMessage, type OwnedMessage } from './messages.ts'
+import type { PartsServices } from './message-parts.ts'
 import { ProgressSaver } from './save-progress.ts'
 import type { StartedAnswer } from './start-answer.ts'
 import { AnswerStreams, type FollowRequest } from './stream.ts'
@@ -41,6 +42,7 @@ export interface GenerationsOptions {
   events: Emitter
   providers: Providers
   searches: Searches
+  storage: PartsServices['storage']
   /** Milliseconds between two saves of the answers in progress. Default 1,000. */
   interval?: number
   /** Milliseconds after which a follower's permission is checked again. Default 10,000. */
@@ -56,7 +58,7 @@ const maxFinishAttempts = 8
 
 export class Generations {
   readonly #database: Database
-  readonly #services: { database: Database; events: Emitter; providers: Providers; searches: Searches }
+  readonly #services: Pick<GenerationsOptions, 'database' | 'events' | 'providers' | 'searches' | 'storage'>
   readonly #onError: (error: Error) => void
   readonly #streams: AnswerStreams
   readonly #saver: ProgressSaver
@@ -71,12 +73,13 @@ export class Generations {
     events,
     providers,
     searches,
+    storage,
     interval = 1_000,
     recheck = 10_000,
     onError = () => {},
   }: GenerationsOptions) {
     this.#database = database
-    this.#services = { database, events, providers, searches }
+    this.#services = { database, events, providers, searches, storage }
     this.#onError = onError
     this.#streams = new AnswerStreams({ database, events, providers, principals, recheck })
     listener.on(cancelChannel, (id) => this.#answers.get(id)?.cancel())

@@ -24,7 +24,7 @@ export async function insertQuestion(
   tx: Transaction,
   session: OwnedSession,
   { userId, credentialId }: Principal,
-  content: string,
+  { content, imageFileIds = [] }: { content: string; imageFileIds?: string[] },
   metadata: Record<string, string> = {},
 ): Promise<void> {
   const id = newId('msg')
@@ -36,6 +36,7 @@ export async function insertQuestion(
     api_key_id: credentialId,
     role: 'user',
     content,
+    image_file_ids: imageFileIds,
     status: 'completed',
     model: null,
     metadata,
@@ -98,6 +99,7 @@ export async function insertAnswer(
     api_key_id: principal.credentialId,
     role: 'assistant',
     content: '',
+    image_file_ids: [],
     status: 'in_progress',
     model,
     metadata,

@@ -101,6 +101,7 @@ export interface HistoryMessage {
   role: Message['role']
   content: string
   tool_calls?: Message['tool_calls']
+  image_file_ids: string[]
   workspace_ids: string[]
 }
 

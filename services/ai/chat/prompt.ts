@@ -15,6 +15,8 @@ export interface ContextWindow {
 
 /** The maximum number of tokens of a message in addition to its content. */
 const tokensPerMessage = 8
+/** Tokens of an image, about those of OpenAI's models. */
+const tokensPerImage = 1_000
 /** The part of the free context window that sources may use. */
 const sourcesShare = 0.6
 /** Reserved for the answer if neither the model nor the request limits it. */
@@ -45,12 +47,15 @@ export interface Conversation {
 
 /** The tokens that an answer may use at most, as far as they are known before the search. */
 export function reservationFor(
-  { system, history, question }: Conversation,
+  { system, history, question, last }: Conversation,
   { size, answer }: ContextWindow,
   searches: boolean,
 ): number {
   const texts = [system ?? '', question, ...history.map(({ content }) => content)]
-  const calls = history.reduce((sum, message) => sum + callTokens(message), 0)
+  const calls = [...history, ...(last === undefined ? [] : [last])].reduce(
+    (sum, message) => sum + partTokens(message),
+    0,
+  )
   const known = calls + (searches ? typicalSourceTokens : 0)
   const prompt = texts.reduce((sum, text) => sum + tokensOf(text), known)
   return answer + (size === null ? prompt : Math.min(prompt, size - answer))
@@ -101,7 +106,7 @@ export function buildPrompt(
     ...fittingHistory(history, freeTokens(instructions, question, window)),
     last ?? { role: 'user', content: question },
   ]
-  return { messages, sources, tokens: messages.reduce((sum, { content }) => sum + tokensOf(content), 0) }
+  return { messages, sources, tokens: messages.reduce((sum, message) => sum + messageTokens(message), 0) }
 }
 
 function fittingSources(passages: RetrievedPassage[], maxTokens: number): RetrievedPassage[] {
@@ -119,7 +124,7 @@ function fittingHistory(history: ChatMessage[], maxTokens: number): ChatMessage[
   const messages: ChatMessage[] = []
   let free = maxTokens
   for (const message of history.toReversed()) {
-    free -= tokensOf(message.content) + callTokens(message)
+    free -= tokensOf(message.content) + partTokens(message)
     if (free < 0) break
     messages.unshift(message)
   }
@@ -128,8 +133,14 @@ function fittingHistory(history: ChatMessage[], maxTokens: number): ChatMessage[
   return messages
 }
 
-function callTokens({ toolCalls = [] }: ChatMessage): number {
-  return toolCalls.reduce((sum, { name, arguments: args }) => sum + tokensOf(name + args), 0)
+/** Of the calls of tools, and the images. */
+function partTokens({ toolCalls = [], images = [] }: ChatMessage): number {
+  const calls = toolCalls.reduce((sum, { name, arguments: args }) => sum + tokensOf(name + args), 0)
+  return calls + images.length * tokensPerImage
+}
+
+function messageTokens({ content, images = [] }: ChatMessage): number {
+  return tokensOf(content) + images.length * tokensPerImage
 }
 
 const sourceRules =

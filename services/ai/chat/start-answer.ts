@@ -9,20 +9,27 @@ import type { Principal } from '../../users/authentication.ts'
 import { readSettings } from '../../users/settings.ts'
 import { requireUnrestrictedKey } from '../../projects/resource-access.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
-import { requireModel, type ChatMessage, type ModelOptions, type Providers } from '../providers/providers.ts'
+import {
+  requireModel,
+  requireVision,
+  type ChatMessage,
+  type ModelOptions,
+  type Providers,
+} from '../providers/providers.ts'
 import { checkLimitsAndIdempotency, type AnswerRequest, type LimitServices } from './answer-limits.ts'
 import type { AnswerFormat } from './answer-format.ts'
 import { deleteMessagesAfter } from './edit-message.ts'
 import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { insertAnswer, insertQuestion } from './insert-messages.ts'
-import { conversationMessages, textOf } from './message-content.ts'
+import { conversationMessages, readStoredContent } from './message-content.ts'
+import { PartsReader, type PartsServices } from './message-parts.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
 import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
 import { requireKnowledgeBases } from '../knowledge/access.ts'
 import { requireFilters } from '../search/filters.ts'
-import { historyMessages, requireCallable, toolFieldsOf, withResults } from './tools.ts'
+import { historyMessages, imagesOf, requireCallable, toolFieldsOf, withResults } from './tools.ts'
 
 export type ChatRequest = components['schemas']['ChatRequest']
 type RegenerateRequest = components['schemas']['RegenerateRequest']
@@ -34,6 +41,8 @@ interface Services extends LimitServices {
 export interface StartServices extends Services {
   db: Db
 }
+
+type ChatServices = StartServices & PartsServices
 
 /**
  * The answer and its task. `task` is null if the answer was already given to an earlier request with the same
@@ -58,18 +67,27 @@ export interface AskedConversation {
 
 /** Throws 400, 403, 404, 409, 422 or 429, and then stores nothing. */
 export async function startChat(
-  services: StartServices,
+  { storage, ...services }: ChatServices,
   request: AnswerRequest,
   body: ChatRequest,
 ): Promise<StartedAnswer> {
+  const reader = new PartsReader({ db: services.db, storage }, request)
+  const contents = body.messages?.map(({ content }) => content) ?? [body.message]
+  await reader.openFiles(contents, body.messages === undefined ? 'message' : 'messages')
   requireAnswerable(body)
-  const messages = body.messages === undefined ? null : conversationMessages(body.messages)
-  const last = messages?.at(-1)
+  const fields = toolFieldsOf(body)
+  if (body.messages === undefined) {
+    const { imageFileIds, ...question } = await readStoredContent(body.message!, 'message', reader)
+    return await startAnswer(services, request, body, { messages: null, question, imageFileIds, fields })
+  }
+  const messages = await conversationMessages(body.messages, reader)
+  const last = messages.at(-1)!
   return await startAnswer(services, request, body, {
     messages,
-    query: queryOf(body),
-    ...(last?.role === 'tool' && { last }),
-    fields: toolFieldsOf(body),
+    question: last,
+    query: queryOf(body, messages),
+    ...(last.role === 'tool' && { last }),
+    fields,
   })
 }
 
@@ -83,6 +101,7 @@ export async function startConversation(
   const query = messages.findLast(({ role }) => role === 'user')?.content
   return await startAnswer(services, request, body, {
     messages,
+    question: last,
     query,
     fields,
     format,
@@ -93,6 +112,9 @@ export async function startConversation(
 interface Asked {
   /** Null for the `message` of a session. */
   messages: ChatMessage[] | null
+  question: Pick<ChatMessage, 'content' | 'images'>
+  /** The images of a question that is stored. */
+  imageFileIds?: string[]
   query?: string
   last?: ChatMessage
   fields?: ModelOptions['fields']
@@ -103,9 +125,9 @@ async function startAnswer(
   { db, ...services }: StartServices,
   request: AnswerRequest,
   body: AskedConversation['body'] & Partial<Pick<ChatRequest, 'message' | 'session_id' | 'tools'>>,
-  { messages, query, last, fields, format }: Asked,
+  { messages, question: asked, imageFileIds, query, last, fields, format }: Asked,
 ): Promise<StartedAnswer> {
-  const question = messages?.at(-1)!.content ?? textOf(body.message!, 'message')
+  const { content: question, images } = asked
   const { principal } = request
   return await db.transaction(async (tx) => {
     const replayed = await checkLimitsAndIdempotency(tx, services, request)
@@ -119,11 +141,14 @@ async function startAnswer(
     if (existing === null && body.project_id === undefined) requireUnrestrictedKey(principal)
     await requireSearchable(tx, request, body, { session: existing, createsSession })
     const model = chosenModel(services, body, existing, settings)
+    if ((messages ?? [asked]).some((message) => message.images !== undefined))
+      requireVision(services.providers, model, messages === null ? 'message' : 'messages')
     const session =
       existing ?? (createsSession ? await createSession(tx, services, principal, body, question) : null)
     if (existing !== null) await requireIdle(tx, services, existing)
     const history = existing === null ? [] : await readHistory(tx, principal, existing.id)
-    if (session !== null) await insertQuestion(tx, session, principal, question, body.metadata)
+    if (session !== null)
+      await insertQuestion(tx, session, principal, { content: question, imageFileIds }, body.metadata)
     const earlier = messages?.slice(0, -1) ?? historyMessages(history)
     return await insertAnswer(tx, services, request, {
       session,
@@ -134,7 +159,7 @@ async function startAnswer(
       conversation: {
         ...conversationOf(session?.system_prompt ?? null, earlier, question),
         query,
-        last,
+        last: last ?? lastOf(question, images),
       },
       fields,
       format,
@@ -163,6 +188,7 @@ export async function regenerate(
     const model = chosenModel(services, body, session, settings)
     const question = await sql.findQuestion(tx, { session_id: session.id, message_id: message.id })
     if (question === undefined) throw conflict('role', 'There is no message with the role `user` to answer.')
+    if (question.image_file_ids.length > 0) requireVision(services.providers, model, 'model')
     await deleteMessagesAfter(tx, session.id, question.id)
     const history = await readHistory(tx, principal, session.id, question.position)
     return await insertAnswer(tx, services, request, {
@@ -171,7 +197,10 @@ export async function regenerate(
       model,
       body,
       history,
-      conversation: conversationOf(session.system_prompt, historyMessages(history), question.content),
+      conversation: {
+        ...conversationOf(session.system_prompt, historyMessages(history), question.content),
+        last: lastOf(question.content, imagesOf(question)),
+      },
       fields: toolFieldsOf(body),
     })
   })
@@ -268,10 +297,14 @@ function requireAnswerable({ messages }: ChatRequest): void {
 }
 
 /** The last message of the user, for a conversation that ends with the result of a tool. */
-function queryOf({ messages }: ChatRequest): string | undefined {
+function queryOf({ messages }: ChatRequest, read: ChatMessage[]): string | undefined {
   if (messages?.at(-1)!.role !== 'tool') return undefined
-  const index = messages.findLastIndex(({ role }) => role === 'user')
-  return index === -1 ? undefined : textOf(messages[index].content!, `messages[${index}].content`)
+  return read[messages.findLastIndex(({ role }) => role === 'user')]?.content
+}
+
+/** A question with images is more than its text. */
+function lastOf(content: string, images: ChatMessage['images']): ChatMessage | undefined {
+  return images === undefined ? undefined : { role: 'user', content, images }
 }
 
 type SearchFields = Pick<ChatRequest, 'project_id' | 'knowledge_base_ids' | 'filters'>
@@ -320,7 +353,13 @@ function conversationOf(systemPrompt: string | null, earlier: ChatMessage[], que
     system: system.length === 0 ? null : system.join('\n\n'),
     history: earlier
       .filter(({ role }) => role !== 'system')
-      .map(({ role, content, toolCalls, toolCallId }) => ({ role, content, toolCalls, toolCallId })),
+      .map(({ role, content, images, toolCalls, toolCallId }) => ({
+        role,
+        content,
+        images,
+        toolCalls,
+        toolCallId,
+      })),
     question,
   }
 }

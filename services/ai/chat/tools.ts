@@ -46,9 +46,10 @@ export function requireCallable(model: string, { tools }: ToolFields): void {
 
 /** The messages of a session as a model gets them. Calls without results are left out. */
 export function historyMessages(history: HistoryMessage[]): ChatMessage[] {
-  return history.flatMap(({ role, content, tool_calls: calls }): ChatMessage[] => {
+  return history.flatMap(({ role, content, tool_calls: calls, ...message }): ChatMessage[] => {
+    const images = imagesOf(message)
     if (calls == null || calls.some(({ result }) => result === null))
-      return content === '' ? [] : [{ role, content }]
+      return content === '' ? [] : [{ role, content, ...(images !== undefined && { images }) }]
     const toolCalls = calls.map(({ id, name, arguments: args }) => ({ id, name, arguments: args }))
     const results = calls.map(({ id, result }) => ({
       role: 'tool' as const,
@@ -57,6 +58,12 @@ export function historyMessages(history: HistoryMessage[]): ChatMessage[] {
     }))
     return [{ role, content, toolCalls }, ...results]
   })
+}
+
+export function imagesOf({
+  image_file_ids: ids,
+}: Pick<HistoryMessage, 'image_file_ids'>): ChatMessage['images'] {
+  return ids.length === 0 ? undefined : ids.map((fileId) => ({ fileId }))
 }
 
 /** The calls with their results. Throws 400 unless each call has one result. */

@@ -5,6 +5,8 @@ import type { StreamEvents } from '../../../generated/operations.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import type { SentEvent } from '../../../infra/contract/operation.ts'
 import { invalidField, withOpenAiFields } from '../../../infra/errors.ts'
+import { readContent, requireUserParts } from '../chat/message-content.ts'
+import type { PartsReader } from '../chat/message-parts.ts'
 import type { AskedConversation } from '../chat/start-answer.ts'
 import type { AnswerEvent } from '../chat/stream-events.ts'
 import { citationsOf } from './citations.ts'
@@ -33,10 +35,16 @@ const passedOn = [
 const onlyLanguageModels = ['response_format', 'tools', 'tool_choice'] as const
 
 /** The conversation and the options of a request. Throws 400 for messages that do not follow each other. */
-export function conversationOf(body: CompletionRequest): AskedConversation {
+export async function conversationOf(
+  body: CompletionRequest,
+  reader: PartsReader,
+): Promise<AskedConversation> {
   const { model, stop, temperature } = body
+  const contents = body.messages.map(({ content }) => content)
+  await reader.openFiles(contents, 'messages')
   if (model === builtinModel) requirePlain(body)
-  const messages = body.messages.map(messageOf)
+  const messages: ChatMessage[] = []
+  for (const [i, message] of body.messages.entries()) messages.push(await messageOf(message, i, reader))
   const { role } = messages.at(-1)!
   if (role !== 'user' && role !== 'tool')
     throw invalidField('messages', 'role', 'The last message must have the role `user` or `tool`.')
@@ -67,7 +75,7 @@ function requirePlain(body: CompletionRequest): void {
   }
 }
 
-function messageOf(message: RequestMessage, i: number): ChatMessage {
+async function messageOf(message: RequestMessage, i: number, reader: PartsReader): Promise<ChatMessage> {
   const { role, content, refusal, tool_calls: calls, tool_call_id: callId } = message
   const field = `messages[${i}]`
   if ((role === 'tool') !== (callId !== undefined))
@@ -78,6 +86,13 @@ function messageOf(message: RequestMessage, i: number): ChatMessage {
     )
   if (calls != null && role !== 'assistant')
     throw invalidField(`${field}.tool_calls`, 'role', 'Only a message of the `assistant` has tool_calls.')
+  requireUserParts(role, content, `${field}.content`)
+  if (role === 'user' && Array.isArray(content)) {
+    const parts = content.map(({ refusal = '', ...part }) =>
+      part.type === 'refusal' ? { type: 'text' as const, text: refusal } : { ...part, type: part.type },
+    )
+    return { role, ...(await readContent(parts, `${field}.content`, reader)) }
+  }
   const text =
     typeof content === 'string'
       ? content

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import type {
+  ChatCompletionContentPartImage,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions'
@@ -24,9 +25,14 @@ import type { ToolCall } from './tool-calls.ts'
 import type { KnownQuirks, Quirks } from './quirks.ts'
 import type { ModelSettings } from '../../../infra/config/ai-providers.ts'
 
+/** A data URL, or a stored file, whose bytes are read before the model is asked. */
+export type Image = { url: string } | { fileId: string }
+
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant' | 'tool'
   content: string
+  /** Of a message of the `user`. */
+  images?: Image[]
   /** The calls of an answer of the model. */
   toolCalls?: ToolCall[]
   /** The call of the result, for the role `tool`. */
@@ -194,7 +200,15 @@ function requestBody(
   }
 }
 
-function sentMessage({ role, content, toolCalls, toolCallId }: ChatMessage): ChatCompletionMessageParam {
+function sentMessage({
+  role,
+  content,
+  images,
+  toolCalls,
+  toolCallId,
+}: ChatMessage): ChatCompletionMessageParam {
+  if (images !== undefined && role === 'user')
+    return { role, content: [{ type: 'text', text: content }, ...images.flatMap(sentImage)] }
   if (role === 'tool') return { role, content, tool_call_id: toolCallId! }
   if (role !== 'assistant' || toolCalls === undefined) return { role, content }
   return {
@@ -206,6 +220,10 @@ function sentMessage({ role, content, toolCalls, toolCallId }: ChatMessage): Cha
       function: { name, arguments: args },
     })),
   }
+}
+
+function sentImage(image: Image): ChatCompletionContentPartImage[] {
+  return 'url' in image ? [{ type: 'image_url', image_url: { url: image.url } }] : []
 }
 
 /**

@@ -15,7 +15,7 @@ import {
 } from '../../../infra/config/ai-providers.ts'
 
 export type { ProvidersConfig } from './connections.ts'
-export type { ChatMessage, CompletionEnd, CompletionRequest, ModelOptions } from './completion.ts'
+export type { ChatMessage, CompletionEnd, CompletionRequest, Image, ModelOptions } from './completion.ts'
 
 export type Model = components['schemas']['Model']
 
@@ -70,6 +70,7 @@ export function createProviders(
       kind: 'language',
       context_window: model.contextWindow,
       max_output_tokens: model.maxOutputTokens,
+      vision: model.vision,
       price: shownPrice(model.price, config.aiCurrency),
       is_default: id === config.aiDefaultModel,
     })
@@ -79,6 +80,7 @@ export function createProviders(
     kind: 'extractive',
     context_window: null,
     max_output_tokens: null,
+    vision: false,
     price: null,
     is_default: builtinModel === config.aiDefaultModel,
   })
@@ -110,6 +112,12 @@ export function createProviders(
     if (closed) throw unavailable()
     return await connections.get()
   }
+}
+
+/** Throws 400 if the model does not read images, as far as that is known. */
+export function requireVision(providers: Pick<Providers, 'models'>, model: string, field: string): void {
+  if (providers.models.find(({ id }) => id === model)?.vision === false)
+    throw invalidField(field, 'vision', `The model ${model} does not read images.`)
 }
 
 function embeddingModelOf({ name, embeddings }: ProviderSettings): Omit<EmbeddingModel, keyof Embed> {

@@ -17,6 +17,7 @@ export function servedModels(providers: ProviderSettings[]): Map<string, ServedM
     const limits = {
       contextWindow: smallest(all.map(({ model }) => model.contextWindow)),
       maxOutputTokens: smallest(all.map(({ model }) => model.maxOutputTokens)),
+      vision: known(all.map(({ model }) => model.vision)),
     }
     served.set(
       id,
@@ -26,8 +27,13 @@ export function servedModels(providers: ProviderSettings[]): Map<string, ServedM
   return served
 }
 
+/** What all can do; null if that is not known. */
+function known(abilities: Array<boolean | null>): boolean | null {
+  return abilities.includes(false) ? false : abilities.includes(null) ? null : true
+}
+
 /** Null is no limit. */
 function smallest(limits: Array<number | null>): number | null {
-  const known = limits.filter((limit) => limit !== null)
-  return known.length === 0 ? null : Math.min(...known)
+  const given = limits.filter((limit) => limit !== null)
+  return given.length === 0 ? null : Math.min(...given)
 }
