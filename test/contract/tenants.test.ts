@@ -183,7 +183,7 @@ function attemptsAt(
     return {
       what: `${kind}: ${text} in ${site.name}`,
       expected: status,
-      request: { ...mine, query: { ...mine.query, [site.name]: text } },
+      request: { ...mine, query: { ...mine.query, [site.name]: JSON.stringify(value) } },
       send: () => sendPart(mine, site.root.part, value),
     }
   }
