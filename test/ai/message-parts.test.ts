@@ -1,6 +1,7 @@
 // Messages with images and documents: what the model gets, what a session keeps, and what is refused.
 import t from 'tap'
 import { startChatFixture } from '../support/ai/chat.ts'
+import { team } from '../support/server/team.ts'
 
 const { person, server, modelServer } = await startChatFixture(t, {
   models: [{ id: 'small', context_window: 8000 }, { id: 'blind', vision: false }, { id: 'large' }],
@@ -21,8 +22,15 @@ const shown = { type: 'image_url', image_url: { url: pngUrl } }
 /** The messages that the model got with the last request. */
 const received = (): any[] => modelServer.requests.at(-1)!.body.messages
 
-async function upload(name: string, type: string, bytes: Buffer | string, by = person): Promise<string> {
+async function upload(
+  name: string,
+  type: string,
+  bytes: Buffer | string,
+  by = person,
+  project = '',
+): Promise<string> {
   const form = new FormData()
+  if (project !== '') form.append('project_id', project)
   form.append('file', new Blob([new Uint8Array(Buffer.from(bytes))], { type }), name)
   const headers = { authorization: `Bearer ${by.key}` }
   const response = await fetch(`${server.url}/v1/storage/upload`, { method: 'POST', body: form, headers })
@@ -192,18 +200,116 @@ t.test(
     const id = await upload('dot.png', 'image/png', png, other)
     const { status } = await client.get(`/storage/files/${id}`)
     t.equal(status, 403)
-    for (const part of [image({ file_id: id }), document({ file_id: id })]) {
-      const messages = [{ role: 'user', content: [text('What?'), part] }]
+    const missing = 'file_01jd6y8m5qe8btc4y5w1r0n3fz'
+    const places = (file: string): object[][] => [
+      [text('What?'), image({ file_id: file })],
+      [document({ file_id: file })],
+      [{ ...text('What?'), file: { file_id: file } }],
+      [image({ file_id: file, url: 'x' }), { type: 'file' }],
+    ]
+    const asked = await client.post('/ai/chat', { model: 'small', message: 'What?' })
+    const { body: list } = await client.get(`/ai/sessions/${asked.body.session_id}/messages?order=asc`)
+    const statusesOf = async (content: object[]): Promise<number[]> => {
+      const replies = [
+        await client.post('/ai/chat', { message: content }),
+        ...(await Promise.all(
+          list.data.map((message: any) => client.put(`/ai/messages/${message.id}`, { content })),
+        )),
+      ]
       for (const path of ['/ai/chat', '/chat/completions'])
-        t.equal((await client.post(path, { model: 'small', messages })).status, status, path)
-      t.equal((await client.post('/ai/chat', { message: messages[0].content })).status, status)
+        for (const role of ['user', 'assistant', 'system'])
+          replies.push(await client.post(path, { model: 'extractive-1', messages: [{ role, content }] }))
+      return replies.map((reply) => reply.status)
     }
+    for (const content of places(id)) {
+      t.same([...new Set(await statusesOf(content))], [status], JSON.stringify(content))
+      const both = [image({ file_id: missing }), ...content]
+      t.same([...new Set(await statusesOf(both))], [status], 'before a file that does not exist')
+    }
+    for (const content of places(missing))
+      t.same([...new Set(await statusesOf(content))], [404], JSON.stringify(content))
+    for (const type of ['input_image', 'input_file', 'input_text'])
+      for (const [file, expected] of [
+        [id, status],
+        [missing, 404],
+      ]) {
+        const content = [{ type, file_id: file }]
+        const item = { type: 'function_call_output', call_id: 'call_1', output: content }
+        for (const input of [[{ role: 'user', content }], [{ role: 'assistant', content }], [item]])
+          t.equal((await client.post('/responses', { model: 'small', input })).status, expected)
+      }
+    const many = Array.from({ length: 16 }, (_, i) => image({ file_id: `${missing.slice(0, -2)}${10 + i}` }))
+    const { body } = await client.post('/ai/chat', { message: many })
+    t.match(body.error.details, { field: 'message', constraint: 'maxItems' })
     const limited = await server.person({ scopes: ['ai:read', 'ai:write', 'storage:write'] })
     const own = await upload('dot.png', 'image/png', png, limited)
     const reply = await limited.client.post('/ai/chat', { message: [text('What?'), image({ file_id: own })] })
     t.match(reply, { status: 403, body: { error: { details: { constraint: 'scope' } } } }, reply.text)
   },
 )
+
+t.test('a question with an image and a document is followed by calls of tools', async (t) => {
+  const file = await upload('dot.png', 'image/png', png)
+  const question = [text('What is this?'), document({ file_data: dataUrl('text/plain', 'A hint.') })]
+  const calls = [{ id: 'call_a', name: 'look', arguments: '{}' }]
+  const tools = [{ name: 'look' }]
+  modelServer.nextScripts.push({ calls })
+  const message = [...question, image({ file_id: file })]
+  const { body } = await client.post('/ai/chat', { model: 'small', message, tools })
+  t.equal(body.finish_reason, 'tool_calls')
+  const asked = received()[0]
+  t.same(asked.content.slice(1), [shown])
+  const results = [{ tool_call_id: 'call_a', content: 'A lamp.' }]
+  t.equal((await client.post(`/ai/messages/${body.id}/tool-results`, { results, tools })).status, 200)
+  const conversation = [
+    asked,
+    { role: 'assistant', content: null, tool_calls: [{ id: 'call_a' }] },
+    { role: 'tool', content: 'A lamp.', tool_call_id: 'call_a' },
+  ]
+  t.match(received(), conversation)
+  const next = { model: 'small', message: 'And now?', session_id: body.session_id }
+  await client.post('/ai/chat', next)
+  t.match(received().slice(0, 3), conversation)
+
+  const messages = [
+    { role: 'user', content: [...question, image({ url: pngUrl })] },
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', content: 'A lamp.', tool_call_id: 'call_a' },
+  ]
+  t.equal((await client.post('/ai/chat', { model: 'small', messages, tools })).status, 200)
+  t.match(received(), conversation)
+})
+
+t.test('later answers get the images that their caller may read at that time', async (t) => {
+  const { project, owner, editor: first, admin: second, member } = await team(server)
+  const own = await upload('own.png', 'image/png', png, first)
+  const shared = await upload('shared.png', 'image/png', png, first, project.id)
+  const message = [text('What are these?'), image({ file_id: own }), image({ file_id: shared })]
+  const asked = { model: 'small', project_id: project.id, message }
+  const { body } = await first.client.post('/ai/chat', asked)
+  const next = async (by: typeof person, session: string): Promise<any> => {
+    const reply = await by.client.post('/ai/chat', {
+      model: 'small',
+      message: 'And now?',
+      session_id: session,
+    })
+    t.equal(reply.status, 200, reply.text)
+    return received()[0].content
+  }
+  t.same(await next(second, body.session_id), [text('What are these?'), shown], 'not those of another')
+  t.same(await next(first, body.session_id), [text('What are these?'), shown, shown])
+  const { body: list } = await second.client.get(`/ai/sessions/${body.session_id}/messages?order=asc`)
+  await second.client.post(`/ai/messages/${list.data[0].id}/regenerate`, { model: 'small' })
+  t.same(received()[0].content, [text('What are these?'), shown])
+
+  const { body: alone } = await first.client.post('/ai/chat', { model: 'small', message })
+  await owner.api.removeMember({ path: member('editor') })
+  t.same(
+    await next(first, alone.session_id),
+    [text('What are these?'), shown],
+    'not those of a former member',
+  )
+})
 
 t.test("OpenAI's client sends images and files", async (t) => {
   const { default: OpenAI } = await import('openai')
@@ -223,4 +329,37 @@ t.test("OpenAI's client sends images and files", async (t) => {
   })
   t.equal(choices[0].finish_reason, 'stop')
   t.match(received()[0].content[0].text, /A lantern/)
+  const picture = await upload('dot.png', 'image/png', png)
+  const response = await openai.responses.create({
+    model: 'small',
+    input: [
+      {
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'What is this?' },
+          { type: 'input_image', image_url: pngUrl, detail: 'auto' },
+          { type: 'input_image', file_id: picture, detail: 'low' },
+          { type: 'input_file', filename: 'a.txt', file_data: dataUrl('text/plain', 'A beacon.') },
+        ],
+      },
+    ],
+  })
+  t.equal(response.status, 'completed')
+  const [{ content }] = received()
+  t.match(content[0].text, /^What is this\?[^]*A beacon/)
+  t.same(content.slice(1), [shown, shown])
+  const parts: Array<[part: object, param: string]> = [
+    [{ type: 'input_image', image_url: 'https://example.com/cat.png' }, 'input'],
+    [{ type: 'input_image' }, 'input'],
+    [{ type: 'input_file', file_id: picture, text: 'x' }, 'input'],
+    [{ type: 'input_text', text: 'x', file_id: picture }, 'input'],
+    [{ type: 'input_file', file_url: 'https://example.com/a.pdf' }, 'input[0].content[0].file_url'],
+  ]
+  for (const [part, param] of parts) {
+    const { status, body } = await client.post('/responses', {
+      model: 'small',
+      input: [{ role: 'user', content: [part] }],
+    })
+    t.match({ status, param: body.error.param }, { status: 400, param }, JSON.stringify(body))
+  }
 })

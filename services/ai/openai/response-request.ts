@@ -6,6 +6,8 @@ import type { CompletionRequest } from './chat-completions.ts'
 type Schemas = components['schemas']
 type ResponseRequest = Schemas['ResponseRequest']
 type InputItem = Schemas['ResponseInputItem']
+type InputPart = Schemas['ResponseInputPart']
+type Part = Schemas['MessagePart']
 type Message = Schemas['ChatCompletionRequestMessage']
 
 /** Throws 400 for items that lack a field of their type. */
@@ -94,7 +96,25 @@ function messagesOf(items: InputItem[]): Message[] {
 function contentOf(content: NonNullable<InputItem['content']>): Message['content'] {
   if (typeof content === 'string') return content
   if (content.length === 0) return ''
-  return content.map((part) => ({ type: 'text', text: part.text ?? part.refusal ?? '' }))
+  return content.map(partOf)
+}
+
+/** A part has the fields that do not belong to its type, too, so that they are refused. */
+function partOf({ type, text, refusal, image_url: url, file_id: id, file_data, filename }: InputPart): Part {
+  const image = given({ url, file_id: type === 'input_image' ? id : null })
+  const file = given({ file_id: type === 'input_image' ? null : id, file_data, filename })
+  const kind = type === 'input_image' ? 'image_url' : type === 'input_file' ? 'file' : 'text'
+  return {
+    type: kind,
+    ...(kind === 'text' ? { text: text ?? refusal ?? '' } : given({ text })),
+    ...given({ image_url: image, file }),
+  }
+}
+
+/** The fields that are given; null if there is none. */
+function given<T extends object>(fields: T): { [K in keyof T]?: NonNullable<T[K]> } | null {
+  const entries = Object.entries(fields).filter(([, value]) => value != null)
+  return entries.length === 0 ? null : (Object.fromEntries(entries) as never)
 }
 
 function toolOf({
