@@ -16,7 +16,7 @@ import {
   type CompletionRequest,
 } from '../services/ai/openai/chat-completions.ts'
 import { embeddingListOf, embeddingModelOf } from '../services/ai/openai/embeddings.ts'
-import { completionRequestOf, withResponseNames } from '../services/ai/openai/response-request.ts'
+import { completionRequestOf, contentsOf, withResponseNames } from '../services/ai/openai/response-request.ts'
 import { responseEvents, responseOf } from '../services/ai/openai/responses.ts'
 import { openAiModels } from '../services/ai/openai/models.ts'
 import { requireUnrestrictedKey } from '../services/projects/resource-access.ts'
@@ -58,8 +58,11 @@ export const openai = {
   async createResponse(request, services) {
     const { body } = request
     const options = { request: body, origin: services.publicUrl() }
+    const reader = new PartsReader(services, request)
+    await reader.openFiles(contentsOf(body), 'input')
     try {
-      const { message, events, replayed } = await answer(request, services, completionRequestOf(body))
+      const asked = completionRequestOf(body)
+      const { message, events, replayed } = await answer(request, services, asked, reader)
       if (events === null)
         return { status: 200, body: responseOf(toChatResponse(message), options), replayed }
       return { status: 200, body: (left) => responseEvents(events(left), options), replayed }
@@ -82,10 +85,11 @@ async function answer(
   request: AnswerRequest & FollowRequest & { signal(): AbortSignal },
   { db, config, events, providers, storage, generations }: HandlerServices,
   body: CompletionRequest,
+  reader = new PartsReader({ db, storage }, request),
 ): Promise<Answered> {
   const { principal } = request
   const signal = request.signal()
-  const asked = await conversationOf(body, new PartsReader({ db, storage }, request))
+  const asked = await conversationOf(body, reader)
   const streams = body.stream === true
   const format = await answerFormatOf(body.response_format, {
     field: 'response_format',

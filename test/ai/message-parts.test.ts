@@ -235,7 +235,13 @@ t.test(
       ]) {
         const content = [{ type, file_id: file }]
         const item = { type: 'function_call_output', call_id: 'call_1', output: content }
-        for (const input of [[{ role: 'user', content }], [{ role: 'assistant', content }], [item]])
+        const message = { content, output: content }
+        for (const input of [
+          [{ role: 'user', content }],
+          [{ role: 'assistant', content }],
+          [item],
+          [message],
+        ])
           t.equal((await client.post('/responses', { model: 'small', input })).status, expected)
       }
     const many = Array.from({ length: 16 }, (_, i) => image({ file_id: `${missing.slice(0, -2)}${10 + i}` }))

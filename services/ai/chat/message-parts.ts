@@ -75,6 +75,7 @@ export class PartsReader {
       throw invalidField(field, 'maxItems', `A request may have ${maxImages + maxDocuments} stored files.`)
     let refusal: ApiError | null = null
     for (const id of ids) {
+      if (this.#files.has(id)) continue
       try {
         this.#files.set(id, await this.#openFile(id))
       } catch (error) {

@@ -44,6 +44,12 @@ export function completionRequestOf(body: ResponseRequest): CompletionRequest {
   }
 }
 
+/** The contents of all items, whatever their type. */
+export function contentsOf({ input }: ResponseRequest): Array<Message['content']> {
+  if (typeof input === 'string') return []
+  return input.flatMap(({ content = '', output = '' }) => [contentOf(content), contentOf(output)])
+}
+
 /** The names that fields of a chat completion have in a response. */
 const names: Array<[RegExp, string]> = [
   [/^max_(completion_)?tokens$/, 'max_output_tokens'],
