@@ -230,7 +230,7 @@ t.test('what is not supported is refused by name, and errors in a stream are err
     [{ text: { format: { type: 'json_schema', name: 'x' } } }, 'text.format.schema'],
     [{ input: [{ type: 'function_call_output', output: 'x' }] }, 'input[0].call_id'],
     [{ input: [{ role: 'assistant', content: 'x' }] }, 'input'],
-    [{ input: [{ role: 'user', content: [{ type: 'input_image' }] }] }, /^input\[0\]\.content/],
+    [{ input: [{ role: 'user', content: [{ type: 'input_audio' }] }] }, /^input\[0\]\.content/],
   ] as const) {
     const body = { model: 'small', input: 'Hello', ...fields }
     const error = await failure(client.responses.create(body as never))

@@ -22,7 +22,7 @@ const server = await startServer(t)
 /** Events never change, and files in OpenAI's shape have no `updated_at`. */
 const unchanging = ['getEvent', 'getOpenAiFile']
 
-const dataUrls = ['MessageImage.url', 'MessagePart.image_url']
+const dataUrls = ['MessageImage.url', 'MessagePart.image_url', 'ResponseInputPart.image_url']
 
 t.test('every URL is absolute', (t) => {
   const schemas = Object.entries<any>(published.components.schemas)

@@ -79,7 +79,7 @@ export class PartsReader {
       try {
         this.#files.set(id, await this.#openFile(id))
       } catch (error) {
-        if (!(error instanceof ApiError) || error.status === 403) throw error
+        if (!(error instanceof ApiError) || error.status === 403 || error.status >= 500) throw error
         refusal ??= error
       }
     }
