@@ -653,7 +653,8 @@ const ai = {
       Servers of AI models that speak OpenAI's API: a JSON array on one line. A server has \`name\`,
       \`base_url\`, and optionally \`api_key\`, \`models\` and \`embeddings\`. A model has \`id\`, and
       optionally \`upstream_id\` (the id that the server has for it), \`context_window\`,
-      \`max_output_tokens\`, \`vision\` (whether it reads images), \`input_price\`, \`output_price\` and \`cached_input_price\` (per million
+      \`max_output_tokens\`, \`vision\` (whether it reads images), \`input_price\`,
+      \`output_price\` and \`cached_input_price\` (per million
       tokens). If several servers have a model, they are tried in this order until one answers.
       \`embeddings\` has \`model\`, \`dimensions\`, and optionally \`upstream_id\` and \`input_price\`; all
       servers have the same model. The built-in model extractive-1, which quotes from knowledge bases, is

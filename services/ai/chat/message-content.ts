@@ -32,7 +32,7 @@ export async function readContent(
   return { content: checkText(text, field), ...(images.length > 0 && { images }) }
 }
 
-/** The content of a message that is stored, so that its images are stored files. The reader has opened them. */
+/** The content of a message that is stored: its images are stored files, which the reader has opened. */
 export async function readStoredContent(
   content: MessageContent,
   field: string,

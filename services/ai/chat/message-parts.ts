@@ -86,7 +86,7 @@ export class PartsReader {
     if (refusal !== null) throw refusal
   }
 
-  /** The texts of the parts, then those of the documents, and the images. `openFiles` comes before. @throws ApiError */
+  /** The texts of the parts, then of the documents, and the images. After `openFiles`. @throws ApiError */
   async read(parts: Part[], field: string): Promise<{ text: string; images: Image[] }> {
     const texts: string[] = []
     const documents: string[] = []
@@ -172,7 +172,8 @@ export class PartsReader {
           { limits: { seconds: 20, outputBytes: maxDocumentText, inputBytes: maxDocumentBytes } },
         ),
       )
-      return `<document name=${JSON.stringify(name)}>\n${text.toWellFormed().replaceAll('\0', '')}\n</document>`
+      const read = text.toWellFormed().replaceAll('\0', '')
+      return `<document name=${JSON.stringify(name)}>\n${read}\n</document>`
     } catch (error) {
       if (!(error instanceof ParsingError)) throw error
       throw invalidField(field, error.code, error.message)
