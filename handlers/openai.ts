@@ -4,8 +4,8 @@ import type { Handlers, HandlerServices } from '../services/handler.ts'
 import { embedWithinLimit } from '../services/ai/chat/embeddings.ts'
 import type { AnswerRequest } from '../services/ai/chat/answer-limits.ts'
 import { answerFormatOf } from '../services/ai/chat/answer-format.ts'
-import { PartsReader } from '../services/ai/chat/message-parts.ts'
-import { startConversation } from '../services/ai/chat/start-answer.ts'
+import { PartsReader, type Content } from '../services/ai/chat/message-parts.ts'
+import { openFiles, startConversation } from '../services/ai/chat/start-answer.ts'
 import { toChatResponse, type OwnedMessage } from '../services/ai/chat/messages.ts'
 import type { FollowRequest } from '../services/ai/chat/stream.ts'
 import type { AnswerEvent } from '../services/ai/chat/stream-events.ts'
@@ -49,7 +49,9 @@ export const openai = {
   async createChatCompletion(request, services) {
     const { body } = request
     const origin = services.publicUrl()
-    const { message, events, replayed } = await answer(request, services, body)
+    const contents = body.messages.map(({ content }) => content)
+    const asked = { contents, field: 'messages', toCompletion: () => body }
+    const { message, events, replayed } = await answer(request, services, asked)
     if (events === null) return { status: 200, body: completionOf(toChatResponse(message), origin), replayed }
     const options = { origin, includesUsage: body.stream_options?.include_usage === true }
     return { status: 200, body: (left) => chunksOf(events(left), options), replayed }
@@ -58,11 +60,10 @@ export const openai = {
   async createResponse(request, services) {
     const { body } = request
     const options = { request: body, origin: services.publicUrl() }
-    const reader = new PartsReader(services, request)
-    await reader.openFiles(contentsOf(body), 'input')
+    const toCompletion = (): CompletionRequest => completionRequestOf(body)
+    const asked = { contents: contentsOf(body), field: 'input', toCompletion }
     try {
-      const asked = completionRequestOf(body)
-      const { message, events, replayed } = await answer(request, services, asked, reader)
+      const { message, events, replayed } = await answer(request, services, asked)
       if (events === null)
         return { status: 200, body: responseOf(toChatResponse(message), options), replayed }
       return { status: 200, body: (left) => responseEvents(events(left), options), replayed }
@@ -71,6 +72,14 @@ export const openai = {
     }
   },
 } satisfies Handlers<'openai'>
+
+interface Asked {
+  contents: Content[]
+  /** The field of the contents. */
+  field: string
+  /** Called when the files are open. */
+  toCompletion(): CompletionRequest
+}
 
 interface Answered {
   /** The finished message, or the empty one of a stream. */
@@ -82,22 +91,26 @@ interface Answered {
 
 /** Answers as `createChat` does, or with `stream: true` as `streamChat`. */
 async function answer(
-  request: AnswerRequest & FollowRequest & { signal(): AbortSignal },
+  request: AnswerRequest & FollowRequest & { body: { stream?: boolean | null }; signal(): AbortSignal },
   { db, config, events, providers, storage, generations }: HandlerServices,
-  body: CompletionRequest,
-  reader = new PartsReader({ db, storage }, request),
+  { contents, field, toCompletion }: Asked,
 ): Promise<Answered> {
   const { principal } = request
   const signal = request.signal()
-  const asked = await conversationOf(body, reader)
-  const streams = body.stream === true
-  const format = await answerFormatOf(body.response_format, {
-    field: 'response_format',
-    userId: principal.userId,
-    streams,
-  })
+  const streams = request.body.stream === true
   const services = { db, config, events, providers }
-  const started = await startConversation(services, request, { ...asked, format })
+  const reader = new PartsReader({ db, storage }, request)
+  let started = await openFiles(services, request, reader, contents, field)
+  if (started === null) {
+    const body = toCompletion()
+    const conversation = await conversationOf(body, reader)
+    const format = await answerFormatOf(body.response_format, {
+      field: 'response_format',
+      userId: principal.userId,
+      streams,
+    })
+    started = await startConversation(services, request, { ...conversation, format })
+  }
   if (!streams) return { ...(await generations.complete(started, principal, signal)), events: null }
   // As in `streamChat`.
   const waitMs = config.streamPing * 1000

@@ -5,6 +5,7 @@ import { team } from '../support/server/team.ts'
 
 const { person, server, modelServer } = await startChatFixture(t, {
   models: [{ id: 'small', context_window: 8000 }, { id: 'blind', vision: false }, { id: 'large' }],
+  env: { AI_TOKENS_PER_DAY: '1000000' },
 })
 const { client } = person
 const png = Buffer.from(
@@ -254,6 +255,35 @@ t.test(
     t.match(reply, { status: 403, body: { error: { details: { constraint: 'scope' } } } }, reply.text)
   },
 )
+
+t.test('a repeated request and one over the limit of tokens open no files', async (t) => {
+  const { client, ...user } = await server.person()
+  const file = await upload('hours.txt', 'text/plain', 'We open at ten.', { client, ...user })
+  const content = [text('When?'), document({ file_id: file })]
+  const input = [{ role: 'user', content: [{ type: 'input_file', file_id: file }] }]
+  const requests: Array<[string, object]> = [
+    ['/ai/chat', { model: 'small', message: content }],
+    ['/chat/completions', { model: 'small', messages: [{ role: 'user', content }] }],
+    ['/responses', { model: 'small', input }],
+  ]
+  const ask = async (key: string): Promise<Array<[number, string | null]>> => {
+    const replies: Array<[number, string | null]> = []
+    for (const [i, [path, body]] of requests.entries()) {
+      const reply = await client.post(path, body, { headers: { 'idempotency-key': `${key}-${i}` } })
+      replies.push([reply.status, reply.headers.get('idempotent-replayed')])
+    }
+    return replies
+  }
+  const all = <Reply>(reply: Reply): Reply[] => requests.map(() => reply)
+  t.same(await ask('first'), all([200, null]))
+  t.equal((await client.delete(`/storage/files/${file}`)).status, 204)
+  t.same(await ask('first'), all([200, 'true']))
+  t.same(await ask('second'), all([404, null]))
+  modelServer.nextScripts.push({ answer: 'All.', usage: { prompt_tokens: 1, completion_tokens: 1_000_000 } })
+  t.equal((await client.post('/ai/chat', { model: 'small', message: 'Spend it' })).status, 200)
+  t.same(await ask('third'), all([429, null]))
+  t.same(await ask('first'), all([200, 'true']))
+})
 
 t.test('a question with an image and a document is followed by calls of tools', async (t) => {
   const file = await upload('dot.png', 'image/png', png)

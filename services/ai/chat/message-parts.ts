@@ -16,7 +16,7 @@ import { parseDocument, ParsingError } from '../parsing/parse.ts'
 import type { ChatMessage, Image } from '../providers/providers.ts'
 
 type Part = components['schemas']['MessagePart']
-type Content = string | Array<Pick<Part, 'image_url' | 'file'>> | null | undefined
+export type Content = string | Array<Pick<Part, 'image_url' | 'file'>> | null | undefined
 
 export interface PartsServices {
   db: Db
@@ -48,6 +48,13 @@ const parsing = new FairSemaphore({
   maxWaiting: 5,
   maxWaitMs: 30_000,
 })
+
+/** Whether the contents have images or documents, in parts of any type. */
+export function hasFiles(contents: Content[]): boolean {
+  return contents.some(
+    (content) => Array.isArray(content) && content.some((part) => part.image_url ?? part.file),
+  )
+}
 
 /** Reads the parts of the messages of one request, and counts them. */
 export class PartsReader {

@@ -23,7 +23,7 @@ import { failStaleMessages, type FinishServices } from './finish-answer.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { insertAnswer, insertQuestion } from './insert-messages.ts'
 import { conversationMessages, readStoredContent } from './message-content.ts'
-import { PartsReader, type PartsServices } from './message-parts.ts'
+import { hasFiles, PartsReader, type Content, type PartsServices } from './message-parts.ts'
 import { openMessage, readHistory, type OwnedMessage } from './messages.ts'
 import type { Conversation } from './prompt.ts'
 import { insertSession, openSession, titleFrom, type OwnedSession } from './sessions.ts'
@@ -73,7 +73,9 @@ export async function startChat(
 ): Promise<StartedAnswer> {
   const reader = new PartsReader({ db: services.db, storage }, request)
   const contents = body.messages?.map(({ content }) => content) ?? [body.message]
-  await reader.openFiles(contents, body.messages === undefined ? 'message' : 'messages')
+  const field = body.messages === undefined ? 'message' : 'messages'
+  const repeated = await openFiles(services, request, reader, contents, field)
+  if (repeated !== null) return repeated
   requireAnswerable(body)
   const fields = toolFieldsOf(body)
   if (body.messages === undefined) {
@@ -89,6 +91,24 @@ export async function startChat(
     ...(last.role === 'tool' && { last }),
     fields,
   })
+}
+
+/**
+ * Opens the files of a request, unless it is repeated or over a limit: then it reads no files and parses no
+ * documents. Returns the earlier answer of a repeated request.
+ */
+export async function openFiles(
+  { db, ...services }: StartServices,
+  request: AnswerRequest,
+  reader: PartsReader,
+  contents: Content[],
+  field: string,
+): Promise<StartedAnswer | null> {
+  if (!hasFiles(contents)) return null
+  const replayed = await db.transaction((tx) => checkLimitsAndIdempotency(tx, services, request))
+  if (replayed !== null) return { message: replayed, task: null }
+  await reader.openFiles(contents, field)
+  return null
 }
 
 /** Throws as `startChat`. */

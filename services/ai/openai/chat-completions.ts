@@ -34,14 +34,15 @@ const passedOn = [
 /** The fields that change what an answer is, so that `extractive-1` cannot ignore them. */
 const onlyLanguageModels = ['response_format', 'tools', 'tool_choice'] as const
 
-/** The conversation and the options of a request. Throws 400 for messages that do not follow each other. */
+/**
+ * The conversation and the options of a request, whose files the reader has opened. Throws 400 for messages
+ * that do not follow each other.
+ */
 export async function conversationOf(
   body: CompletionRequest,
   reader: PartsReader,
 ): Promise<AskedConversation> {
   const { model, stop, temperature } = body
-  const contents = body.messages.map(({ content }) => content)
-  await reader.openFiles(contents, 'messages')
   if (model === builtinModel) requirePlain(body)
   const messages: ChatMessage[] = []
   for (const [i, message] of body.messages.entries()) messages.push(await messageOf(message, i, reader))
