@@ -154,7 +154,7 @@ export const errorCodes = {
     retry: 'renewed',
     reason: 'invalid_state',
     limits: [],
-    states: ["active","archived","deleted","pending","queued","processing","ready","failed","succeeded","in_progress","completed","incomplete","canceled","accepted","declined","revoked","expired","replaced","paid","partially_refunded","free","refunded","open","complete","past_due","trialing","paused","unpaid","scheduled","not_scheduled","enabled","not started","disabled"],
+    states: ["active","archived","deleted","pending","queued","processing","ready","failed","succeeded","in_progress","completed","incomplete","canceled","accepted","declined","revoked","expired","replaced","paid","partially_refunded","free","refunded","disputed","open","complete","past_due","trialing","paused","unpaid","scheduled","not_scheduled","enabled","not started","disabled"],
     reasons: {
     },
   },

@@ -101,6 +101,9 @@ export interface EventObjects {
   'order.refunded': components['schemas']['Order']
   'refund.created': components['schemas']['Refund']
   'refund.updated': components['schemas']['Refund']
+  'dispute.created': components['schemas']['Dispute']
+  'dispute.updated': components['schemas']['Dispute']
+  'dispute.closed': components['schemas']['Dispute']
   'checkout.created': components['schemas']['Checkout']
   'checkout.completed': components['schemas']['Checkout']
   'checkout.expired': components['schemas']['Checkout']
@@ -236,6 +239,9 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'order.refunded': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderRefundedEvent' },
   'refund.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundCreatedEvent' },
   'refund.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyRefund', payload: 'payloadRefundUpdatedEvent' },
+  'dispute.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyDispute', payload: 'payloadDisputeCreatedEvent' },
+  'dispute.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyDispute', payload: 'payloadDisputeUpdatedEvent' },
+  'dispute.closed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyDispute', payload: 'payloadDisputeClosedEvent' },
   'checkout.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCreatedEvent' },
   'checkout.completed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutCompletedEvent' },
   'checkout.expired': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyCheckout', payload: 'payloadCheckoutExpiredEvent' },

@@ -181,6 +181,9 @@ export interface OperationsByTag {
   'payments-clock':
     | 'getTestClock'
     | 'advanceTestClock'
+  'payments-disputes':
+    | 'listDisputes'
+    | 'getDispute'
   'payments-gateway':
     | 'receiveStripeEvent'
   'payments-orders':
@@ -194,6 +197,9 @@ export interface OperationsByTag {
     | 'payCheckout'
     | 'confirmPayment'
     | 'returnFromGateway'
+  'payments-payments':
+    | 'listPayments'
+    | 'getPayment'
   'payments-refunds':
     | 'listRefunds'
     | 'createRefund'
@@ -5411,6 +5417,98 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     errors: [400,401,403,404,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyRefund"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    secretAnswer: false
+  },
+  listPayments: {
+    id: "listPayments",
+    method: "GET",
+    path: "/v1/payments/payments",
+    url: "/v1/payments/payments",
+    tag: "payments-payments",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListPayments"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPaymentList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    readReplica: true,
+    secretAnswer: false
+  },
+  getPayment: {
+    id: "getPayment",
+    method: "GET",
+    path: "/v1/payments/payments/{id}",
+    url: "/v1/payments/payments/:id",
+    tag: "payments-payments",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetPayment","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPayment"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    secretAnswer: false
+  },
+  listDisputes: {
+    id: "listDisputes",
+    method: "GET",
+    path: "/v1/payments/disputes",
+    url: "/v1/payments/disputes",
+    tag: "payments-disputes",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListDisputes"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyDisputeList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    readReplica: true,
+    secretAnswer: false
+  },
+  getDispute: {
+    id: "getDispute",
+    method: "GET",
+    path: "/v1/payments/disputes/{id}",
+    url: "/v1/payments/disputes/:id",
+    tag: "payments-disputes",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetDispute","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyDispute"},
       304: {"contentType":null}
     },
     produces: ["application/json"],

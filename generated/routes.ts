@@ -24,9 +24,11 @@ import { passkeys } from '../handlers/passkeys.ts'
 import { paymentsCatalogue } from '../handlers/payments-catalogue.ts'
 import { paymentsCheckout } from '../handlers/payments-checkout.ts'
 import { paymentsClock } from '../handlers/payments-clock.ts'
+import { paymentsDisputes } from '../handlers/payments-disputes.ts'
 import { paymentsGateway } from '../handlers/payments-gateway.ts'
 import { paymentsOrders } from '../handlers/payments-orders.ts'
 import { paymentsPage } from '../handlers/payments-page.ts'
+import { paymentsPayments } from '../handlers/payments-payments.ts'
 import { paymentsRefunds } from '../handlers/payments-refunds.ts'
 import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
 import { projects } from '../handlers/projects.ts'
@@ -70,9 +72,11 @@ export const handlers: Operations = {
   ...paymentsCatalogue,
   ...paymentsCheckout,
   ...paymentsClock,
+  ...paymentsDisputes,
   ...paymentsGateway,
   ...paymentsOrders,
   ...paymentsPage,
+  ...paymentsPayments,
   ...paymentsRefunds,
   ...paymentsSubscriptions,
   ...projects,
@@ -305,6 +309,10 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsRefunds, 'getRefund'>>,
   Holds<Exact<typeof paymentsRefunds, 'listAllRefunds'>>,
   Holds<Exact<typeof paymentsRefunds, 'getRefundById'>>,
+  Holds<Exact<typeof paymentsPayments, 'listPayments'>>,
+  Holds<Exact<typeof paymentsPayments, 'getPayment'>>,
+  Holds<Exact<typeof paymentsDisputes, 'listDisputes'>>,
+  Holds<Exact<typeof paymentsDisputes, 'getDispute'>>,
   Holds<Exact<typeof paymentsCheckout, 'listCheckouts'>>,
   Holds<Exact<typeof paymentsCheckout, 'createCheckout'>>,
   Holds<Exact<typeof paymentsCheckout, 'getCheckout'>>,
@@ -489,6 +497,10 @@ export const skeleton = {
     '/v1/payments/orders/{id}/refunds/{refund_id}': { get: route('getRefund') },
     '/v1/payments/refunds': { get: route('listAllRefunds') },
     '/v1/payments/refunds/{id}': { get: route('getRefundById') },
+    '/v1/payments/payments': { get: route('listPayments') },
+    '/v1/payments/payments/{id}': { get: route('getPayment') },
+    '/v1/payments/disputes': { get: route('listDisputes') },
+    '/v1/payments/disputes/{id}': { get: route('getDispute') },
     '/v1/payments/checkout': { get: route('listCheckouts'), post: route('createCheckout') },
     '/v1/payments/checkout/{id}': { get: route('getCheckout') },
     '/v1/payments/checkout/{id}/expire': { post: route('expireCheckout') },

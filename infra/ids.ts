@@ -44,6 +44,7 @@ export type IdPrefix =
   | 'sitm'
   | 'ref'
   | 'pay'
+  | 'dp'
 
 /** The last id of this process: its time, its counter, and its 16 bytes. */
 let lastTime = 0

@@ -61,6 +61,20 @@ SELECT 'refund' AS name, r.project_id, r.owner_id,
  WHERE its_project.id = r.project_id) AS project_status
 FROM refunds r WHERE r.id = $2
 UNION ALL
+SELECT 'payment' AS name, p.project_id, p.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = p.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = p.project_id) AS project_status
+FROM payments p WHERE p.id = $2
+UNION ALL
+SELECT 'dispute' AS name, d.project_id, d.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = d.project_id) AS project_status
+FROM disputes d WHERE d.id = $2
+UNION ALL
 SELECT 'checkout session' AS name, h.project_id, h.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = h.project_id AND your_member.user_id = $1) AS your_role,
@@ -87,7 +101,7 @@ FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2
 export interface FindResourceRow {
   name: string
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }

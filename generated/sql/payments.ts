@@ -92,6 +92,23 @@ export interface DetachCheckoutsRow {
 }
 
 /**
+ * Detaches a batch of disputes from a project.
+ * @see prisma/sql/payments/detach-disputes.sql
+ */
+export const detachDisputes = one<{ project_id: string; limit: number }, DetachDisputesRow>(
+  'payments/detach-disputes',
+  `WITH detached AS (
+  UPDATE disputes SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM disputes WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachDisputesRow {
+  n: number
+}
+
+/**
  * Detaches a batch of orders from a project.
  * @see prisma/sql/payments/detach-orders.sql
  */
@@ -105,6 +122,23 @@ SELECT count(*)::int AS n FROM detached`,
   ['project_id', 'limit'],
 )
 export interface DetachOrdersRow {
+  n: number
+}
+
+/**
+ * Detaches a batch of payments from a project.
+ * @see prisma/sql/payments/detach-payments.sql
+ */
+export const detachPayments = one<{ project_id: string; limit: number }, DetachPaymentsRow>(
+  'payments/detach-payments',
+  `WITH detached AS (
+  UPDATE payments SET project_id = NULL
+  WHERE id = ANY(ARRAY(SELECT id FROM payments WHERE project_id = $1 LIMIT $2)) RETURNING 1
+)
+SELECT count(*)::int AS n FROM detached`,
+  ['project_id', 'limit'],
+)
+export interface DetachPaymentsRow {
   n: number
 }
 
@@ -194,6 +228,35 @@ export interface FindCheckoutRow {
 }
 
 /**
+ * A dispute by the gateway's id of it.
+ * @see prisma/sql/payments/find-dispute-by-reference.sql
+ */
+export const findDisputeByReference = optional<{ gateway_reference: string }, FindDisputeByReferenceRow>(
+  'payments/find-dispute-by-reference',
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.synced_at
+FROM disputes d
+WHERE d.gateway_reference = $1`,
+  ['gateway_reference'],
+  { reads: true },
+)
+export interface FindDisputeByReferenceRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  synced_at: string | null
+}
+
+/**
  * The time, if a checkout session is due to expire.
  * @see prisma/sql/payments/find-due-checkout.sql
  */
@@ -207,6 +270,34 @@ AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status =
 )
 export interface FindDueCheckoutRow {
   now: string
+}
+
+/**
+ * A dispute of the sandbox, if it is due to go on. Its order must be locked.
+ * @see prisma/sql/payments/find-due-dispute.sql
+ */
+export const findDueDispute = optional<{ id: string }, FindDueDisputeRow>(
+  'payments/find-due-dispute',
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id
+FROM disputes d
+WHERE d.id = $1 AND d.due_at <= payments_now()`,
+  ['id'],
+  { reads: true },
+)
+export interface FindDueDisputeRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
 }
 
 /**
@@ -245,13 +336,16 @@ AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status =
   UNION ALL
   (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
    WHERE s.due_at <= coalesce($1, payments_now()) AND s.id <> ALL($2) ORDER BY s.due_at, s.id LIMIT 1)
+  UNION ALL
+  (SELECT 4, 'dispute', d.id, d.due_at FROM disputes d
+   WHERE d.due_at <= coalesce($1, payments_now()) AND d.id <> ALL($2) ORDER BY d.due_at, d.id LIMIT 1)
 ) due
 ORDER BY at, rank LIMIT 1`,
   ['at', 'except'],
   { reads: true },
 )
 export interface FindDueTaskRow {
-  kind: 'payment' | 'checkout' | 'subscription'
+  kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
   id: string
   at: string
 }
@@ -608,6 +702,36 @@ export interface InsertCheckoutRow {
 }
 
 /**
+ * Inserts a dispute of a payment, for the owner and the project of the payment.
+ * @see prisma/sql/payments/insert-dispute.sql
+ */
+export const insertDispute = one<{ id: string; status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'; amount: number; currency: string; reason: string; evidence_due_at: Date | string | null; gateway_reference: string | null; synced_at: Date | string | null; due_at: Date | string | null; created_at: Date | string; payment_id: string }, InsertDisputeRow>(
+  'payments/insert-dispute',
+  `INSERT INTO disputes AS d (id, order_id, project_id, owner_id, payment_id, status, amount, currency, reason,
+  evidence_due_at, gateway_reference, synced_at, due_at, created_at, updated_at)
+SELECT $1, p.order_id, p.project_id, p.owner_id, p.id, $2, $3, $4, $5,
+  $6, $7, $8, $9, $10, $10
+FROM payments p WHERE p.id = $11
+RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
+  ['id', 'status', 'amount', 'currency', 'reason', 'evidence_due_at', 'gateway_reference', 'synced_at', 'due_at', 'created_at', 'payment_id'],
+)
+export interface InsertDisputeRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
  * Records a processed webhook event. No row if it was recorded before.
  * @see prisma/sql/payments/insert-gateway-event.sql
  */
@@ -822,6 +946,56 @@ export interface ListCheckoutsRow {
 }
 
 /**
+ * Disputes. Without a filter: all disputes, for operators.
+ * @see prisma/sql/payments/list-disputes.sql
+ */
+export const listDisputes = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review')[]; order_id: string; payment_id: string }, 'created_at' | 'updated_at', ListDisputesRow>(
+  'payments/list-disputes',
+  {
+    select: `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id
+FROM disputes d
+WHERE true`,
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'payment_id'],
+    filters: {
+      workspace_id: { sql: `coalesce(d.project_id, d.owner_id) = $1` },
+      organization_id: { sql: `d.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = $2)`, searches: true },
+      user_id: { sql: `d.owner_id = $3` },
+      created_after: { sql: `d.id >= id_at('dp', $4)`, searches: true },
+      created_before: { sql: `d.id < id_at('dp', $5)`, searches: true },
+      updated_after: { sql: `d.updated_at >= $6`, searches: true },
+      updated_before: { sql: `d.updated_at < $7`, searches: true },
+      status: { sql: `d.status = ANY($8)` },
+      order_id: { sql: `d.order_id = $9` },
+      payment_id: { sql: `d.payment_id = $10` },
+    },
+    sorts: {
+      created_at: `d.id`,
+      updated_at: `d.updated_at`,
+    },
+    id: `d.id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND status = ANY($8::"DisputeStatus"[]::text[])`,
+    },
+  },
+)
+export interface ListDisputesRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
@@ -879,6 +1053,59 @@ export interface ListOrdersRow {
   metadata: Record<string, string>
   paid_at: string | null
   created_by: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
+ * Payments. Without a filter: all payments, for operators.
+ * @see prisma/sql/payments/list-payments.sql
+ */
+export const listPayments = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned')[]; order_id: string; subscription_id: string }, 'created_at' | 'updated_at', ListPaymentsRow>(
+  'payments/list-payments',
+  {
+    select: `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.status, p.amount,
+p.currency, CASE WHEN p.card IS NOT NULL
+  THEN jsonb_build_object('brand', p.card->'brand', 'last4', p.card->'last4') END AS card,
+p.failure_code, p.created_at, p.updated_at, p.project_id
+FROM payments p
+WHERE true`,
+    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'subscription_id'],
+    filters: {
+      workspace_id: { sql: `coalesce(p.project_id, p.owner_id) = $1` },
+      organization_id: { sql: `p.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = $2)`, searches: true },
+      user_id: { sql: `p.owner_id = $3` },
+      created_after: { sql: `p.id >= id_at('pay', $4)`, searches: true },
+      created_before: { sql: `p.id < id_at('pay', $5)`, searches: true },
+      updated_after: { sql: `p.updated_at >= $6`, searches: true },
+      updated_before: { sql: `p.updated_at < $7`, searches: true },
+      status: { sql: `p.status = ANY($8)` },
+      order_id: { sql: `p.order_id = $9` },
+      subscription_id: { sql: `p.subscription_id = $10` },
+    },
+    sorts: {
+      created_at: `p.id`,
+      updated_at: `p.updated_at`,
+    },
+    id: `p.id`,
+    totals: {
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments'`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND status = ANY($8::"PaymentStatus"[]::text[])`,
+    },
+  },
+)
+export interface ListPaymentsRow {
+  id: string
+  order_id: string
+  checkout_id: string | null
+  subscription_id: string | null
+  user_id: string | null
+  status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
+  amount: number
+  currency: Schemas['Currency']
+  card: Schemas['PaymentCard'] | null
+  failure_code: string | null
   created_at: string
   updated_at: string
   project_id: string | null
@@ -1390,6 +1617,41 @@ export interface ReadClockRow {
 }
 
 /**
+ * A dispute and the caller's access to it.
+ * @see prisma/sql/payments/read-dispute.sql
+ */
+export const readDispute = optional<{ user_id: string; id: string }, ReadDisputeRow>(
+  'payments/read-dispute',
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = d.project_id) AS project_status
+FROM disputes d
+WHERE d.id = $2`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadDisputeRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string | null
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * The ID of the order for a subscription's first period.
  * @see prisma/sql/payments/read-first-order.sql
  */
@@ -1475,6 +1737,20 @@ export interface ReadOrderOfCheckoutRow {
 }
 
 /**
+ * The order of a dispute.
+ * @see prisma/sql/payments/read-order-of-dispute.sql
+ */
+export const readOrderOfDispute = one<{ id: string }, ReadOrderOfDisputeRow>(
+  'payments/read-order-of-dispute',
+  `SELECT order_id FROM disputes WHERE id = $1`,
+  ['id'],
+  { reads: true },
+)
+export interface ReadOrderOfDisputeRow {
+  order_id: string
+}
+
+/**
  * An order and the caller's access to it.
  * @see prisma/sql/payments/read-order.sql
  */
@@ -1544,6 +1820,44 @@ export interface ReadPaidStateRow {
   card: { brand: string; last4: string } | null
   buyer_email: string | null
   refunds: { amount: number; at: string }[]
+}
+
+/**
+ * A payment and the caller's access to it.
+ * @see prisma/sql/payments/read-payment.sql
+ */
+export const readPayment = optional<{ user_id: string; id: string }, ReadPaymentRow>(
+  'payments/read-payment',
+  `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.status, p.amount,
+p.currency, CASE WHEN p.card IS NOT NULL
+  THEN jsonb_build_object('brand', p.card->'brand', 'last4', p.card->'last4') END AS card,
+p.failure_code, p.created_at, p.updated_at, p.project_id, p.owner_id,
+(SELECT your_member.payments_role FROM members your_member
+ WHERE your_member.project_id = p.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = p.project_id) AS project_status
+FROM payments p
+WHERE p.id = $2`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadPaymentRow {
+  id: string
+  order_id: string
+  checkout_id: string | null
+  subscription_id: string | null
+  user_id: string | null
+  status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
+  amount: number
+  currency: Schemas['Currency']
+  card: Schemas['PaymentCard'] | null
+  failure_code: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string | null
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
@@ -1618,13 +1932,16 @@ export interface ReadRefundRow {
 }
 
 /**
- * The amount of a paid order that can still be refunded, and the payment to refund.
+ * The amount of a paid order that can still be refunded, the payment to refund, and whether the bank decides
+ * about the money, or has given it to the customer.
  * @see prisma/sql/payments/read-refundable.sql
  */
 export const readRefundable = one<{ order_id: string }, ReadRefundableRow>(
   'payments/read-refundable',
   `SELECT o.total_amount - o.refunded_amount - o.refunding_amount AS available, p.id AS payment_id, p.gateway,
-  p.gateway_reference, payments_now() AS "now"
+  p.gateway_reference, payments_now() AS "now",
+  EXISTS (SELECT FROM disputes d WHERE d.payment_id = p.id AND d.status NOT IN ('won',
+    'warning_needs_response', 'warning_under_review', 'warning_closed')) AS disputed
 FROM orders o JOIN payments p ON p.order_id = o.id AND p.status = 'succeeded'
 WHERE o.id = $1`,
   ['order_id'],
@@ -1636,6 +1953,7 @@ export interface ReadRefundableRow {
   gateway: string
   gateway_reference: string | null
   now: string
+  disputed: boolean
 }
 
 /**
@@ -1839,6 +2157,16 @@ export interface SetCheckoutExpiredRow {
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Records the time of a dispute's state at its gateway.
+ * @see prisma/sql/payments/set-dispute-synced.sql
+ */
+export const setDisputeSynced = none<{ synced_at: Date | string; id: string }>(
+  'payments/set-dispute-synced',
+  `UPDATE disputes SET synced_at = $1 WHERE id = $2`,
+  ['synced_at', 'id'],
+)
 
 /**
  * Makes a renewed subscription due again at the end of its period.
@@ -2348,6 +2676,35 @@ export const supersedeUnconfirmedPayments = none<{ at: Date | string; checkout_i
 WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
   ['at', 'checkout_id'],
 )
+
+/**
+ * Stores the gateway's state of a dispute of a locked order.
+ * @see prisma/sql/payments/update-dispute.sql
+ */
+export const updateDispute = one<{ status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'; amount: number; reason: string; evidence_due_at: Date | string | null; due_at: Date | string | null; at: Date | string; id: string }, UpdateDisputeRow>(
+  'payments/update-dispute',
+  `UPDATE disputes d SET status = $1, amount = $2, reason = $3,
+  evidence_due_at = $4, due_at = $5,
+  updated_at = greatest($6, updated_at + interval '1 millisecond')
+WHERE id = $7
+RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
+d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
+  ['status', 'amount', 'reason', 'evidence_due_at', 'due_at', 'at', 'id'],
+)
+export interface UpdateDisputeRow {
+  id: string
+  order_id: string
+  payment_id: string
+  user_id: string | null
+  amount: number
+  currency: Schemas['Currency']
+  reason: string
+  status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'
+  evidence_due_at: string | null
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
 
 /**
  * Stores the outcome of a payment attempt. No row if an outcome was stored before.

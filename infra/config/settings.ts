@@ -616,7 +616,7 @@ export const stripeSettings = {
       secret: true,
       description: `
         Secret key, or a restricted key that may write checkout sessions, subscriptions and refunds and read
-        invoices and payments. Required with stripe.`,
+        disputes, invoices and payments. Required with stripe.`,
     }),
   ),
   webhookSecret: optional(

@@ -9,7 +9,7 @@ export interface Api {
   postAsAdmin(path: string, body?: unknown): Promise<any>
   upload(name: string): Promise<{ id: string }>
   /** Pays a checkout session with a test card. */
-  pay(checkoutId: string): Promise<void>
+  pay(checkoutId: string, number?: string): Promise<void>
   get(path: string): Promise<any>
   getAsAdmin(path: string): Promise<any>
   /** Adds a row of the owner that the API creates only with a browser, an identity provider or a device. */
@@ -271,6 +271,23 @@ export const growthLists: Record<string, GrowthList> = {
     // The refunds of the list before.
     create: async () => ({ copy: [] }),
   },
+  listPayments: {
+    path: '/payments/payments',
+    async create(api) {
+      await paidCheckout(api, await newPrice(api))
+      const { data } = await api.get('/payments/payments')
+      // An order has one payment that succeeded.
+      return { copy: [{ table: 'payments', id: data[0].id, set: { status: "'failed'" } }] }
+    },
+  },
+  listDisputes: {
+    path: '/payments/disputes',
+    async create(api) {
+      await paidCheckout(api, await newPrice(api), {}, '4000000000000259')
+      const { data } = await api.get('/payments/disputes')
+      return { copy: [{ table: 'disputes', id: data[0].id }] }
+    },
+  },
   listSubscriptions: {
     path: '/payments/subscriptions',
     async create(api) {
@@ -323,9 +340,10 @@ async function paidCheckout(
   api: Api,
   price: { id: string },
   mode: object = {},
+  number?: string,
 ): Promise<{ id: string; order_id: string }> {
   const items = [{ price_id: price.id, quantity: 1 }]
   const checkout = await api.post('/payments/checkout', { items, ...mode, ...pages })
-  await api.pay(checkout.id)
+  await api.pay(checkout.id, number)
   return checkout
 }

@@ -161,8 +161,8 @@ function apiOf(size: Size, dataDir: string): Api {
       body.append('file', new Blob(['A short text.']), name)
       return await request(size, owner, '/storage/upload', { method: 'POST', body })
     },
-    async pay(id) {
-      const card = { number: '4242424242424242', expiry: '12/34', cvc: '123', name: 'Owner' }
+    async pay(id, number = '4242424242424242') {
+      const card = { number, expiry: '12/34', cvc: '123', name: 'Owner' }
       const response = await fetch(`http://127.0.0.1:${size.port}/pay/${id}`, {
         method: 'POST',
         body: new URLSearchParams(card),

@@ -161,6 +161,10 @@ export const flows: Flow[] = [
       'getRefund',
       'getRefundById',
       'getReceipt',
+      'listPayments',
+      'getPayment',
+      'listDisputes',
+      'getDispute',
       'createProduct',
       'createPrice',
       'createCheckout',
@@ -186,6 +190,12 @@ export const flows: Flow[] = [
       const { body: refund } = await call('createRefund', { as: 'operator', path: order, body: {} })
       await call('getRefund', { path: { ...order, refund_id: refund.id } })
       await call('getRefundById', { path: { id: refund.id } })
+      const { body: payments } = await call('listPayments', {})
+      await call('getPayment', { path: { id: payments.data[0].id } })
+      const { body: disputed } = await newCheckout(call)
+      await call('payCheckout', { path: { id: disputed.id }, body: card('4000000000000259'), type: form })
+      const { body: disputes } = await call('listDisputes', {})
+      await call('getDispute', { path: { id: disputes.data[0].id } })
     },
   },
   {

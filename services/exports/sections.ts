@@ -15,6 +15,7 @@ import * as webhooksSql from '../../generated/sql/webhooks.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { callerParameters } from '../ai/search/scope.ts'
 import { readTotp } from '../auth/totp.ts'
+import { toPayment } from '../payments/payments.ts'
 import { findAvatar } from '../storage/avatars.ts'
 import { readSettings } from '../users/settings.ts'
 
@@ -60,7 +61,9 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
     paymentsSql.listCheckouts.all(db, { user_id: userId, ...oldestFirst }),
   subscriptions: ({ db, userId }) =>
     paymentsSql.listSubscriptions.all(db, { user_id: userId, ...oldestFirst }),
+  payments: listPayments,
   refunds: ({ db, userId }) => paymentsSql.listAllRefunds.all(db, { user_id: userId, ...oldestFirst }),
+  disputes: ({ db, userId }) => paymentsSql.listDisputes.all(db, { user_id: userId, ...oldestFirst }),
   requests: ({ db, userId }) => usageSql.listRequests.all(db, { user_id: userId, ...oldestFirst }),
   audit_log: listAuditLog,
   events: listEvents,
@@ -74,6 +77,11 @@ function madeBy(source: ExportSource) {
 /** The own workspace, and the projects that the user can read. */
 function readableBy({ userId }: ExportSource) {
   return { reader: userId, own: userId, least_role: 'viewer', key_projects: null, ...oldestFirst } as const
+}
+
+async function* listPayments({ db, userId }: ExportSource): AsyncGenerator<object> {
+  for await (const payment of paymentsSql.listPayments.all(db, { user_id: userId, ...oldestFirst }))
+    yield toPayment(payment)
 }
 
 async function* listFiles(source: ExportSource): AsyncGenerator<object> {

@@ -6,7 +6,14 @@ import * as sql from '../../generated/sql/payments.ts'
 
 const batchSize = 1_000
 // The lock order of settle.ts.
-const detachBatches = [sql.detachSubscriptions, sql.detachOrders, sql.detachCheckouts, sql.detachRefunds]
+const detachBatches = [
+  sql.detachSubscriptions,
+  sql.detachOrders,
+  sql.detachCheckouts,
+  sql.detachPayments,
+  sql.detachRefunds,
+  sql.detachDisputes,
+]
 
 /** Detaches a batch of financial records from a project. @returns true if there may be more. */
 export async function detachFromProject(tx: Transaction, projectId: string): Promise<boolean> {

@@ -49,7 +49,7 @@ export async function listAllRefunds(
 
 /**
  * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order
- * is free, is not paid or nothing remains, and 400 for more than the remaining amount.
+ * is free, is not paid, is disputed or nothing remains, and 400 for more than the remaining amount.
  */
 export async function refundOrder(
   tx: Transaction,
@@ -68,7 +68,14 @@ export async function refundOrder(
       'total_amount',
     )
   const found = await sql.readRefundable(tx, { order_id: orderId })
-  const { available, payment_id: paymentId, gateway, gateway_reference: reference, now } = found
+  const { available, disputed, payment_id: paymentId, gateway, gateway_reference: reference, now } = found
+  if (disputed)
+    throw invalidState(
+      'order',
+      'disputed',
+      'The payment is disputed: the bank decides about the money, or has given it to the customer.',
+      'status',
+    )
   if (available === 0)
     throw invalidState(
       'order',

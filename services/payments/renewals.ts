@@ -1,7 +1,7 @@
-// Scheduled payment tasks: renewals and their retries, expiring sessions, and slow payments. Tasks run one at
-// a time in the order of their due time on the payment clock, each found by an index and in its own
-// transaction. Several processes may run at once: the second one to lock a task finds that it is no longer
-// due.
+// Scheduled payment tasks: renewals and their retries, expiring sessions, slow payments, and the disputes of
+// the sandbox. Tasks run one at a time in the order of their due time on the payment clock, each found by an
+// index and in its own transaction. Several processes may run at once: the second one to lock a task finds
+// that it is no longer due.
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { paymentsNow } from './clock.ts'
@@ -19,6 +19,7 @@ import {
   type LockedOrder,
 } from './settle.ts'
 import type { PaymentServices } from './gateway.ts'
+import { continueDispute } from './sandbox/disputes.ts'
 import {
   startNextPeriod,
   lockSubscription,
@@ -32,7 +33,7 @@ import {
 export const retryDays = [1, 3, 5, 9, 14]
 
 export interface DueTask {
-  kind: 'payment' | 'checkout' | 'subscription'
+  kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
   id: string
   at: Date
 }
@@ -50,7 +51,12 @@ export async function nextDueTask(
 
 /** Runs a task in a transaction. Does nothing if the task is no longer due. */
 export async function runDueTask(db: Db, services: PaymentServices, { kind, id }: DueTask): Promise<void> {
-  const run = { payment: finishSlowPayment, checkout: expireDueCheckout, subscription: renewOrCancel }[kind]
+  const run = {
+    payment: finishSlowPayment,
+    checkout: expireDueCheckout,
+    subscription: renewOrCancel,
+    dispute: continueDispute,
+  }[kind]
   await db.transaction((tx) => run(tx, services, id))
 }
 

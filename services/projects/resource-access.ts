@@ -12,7 +12,7 @@ import type { Role } from './projects.ts'
 /** The columns that decide about the access to a resource. prisma/sql/projects/access.sql selects them. */
 export interface WorkspaceResource {
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   /**
    * The caller's role in the project; null when the caller is not a member, or the resource is in no project.
    */

@@ -16,6 +16,8 @@ import {
   insertedOrder,
   insertedPrice,
   insertedProduct,
+  insertedDispute,
+  insertedPayment,
   insertedRefund,
   insertedSubscription,
 } from '../support/database/db-fixtures-payments.ts'
@@ -768,6 +770,7 @@ t.test('projects and sales are filtered by organization, sales for its admins', 
   for (const projectId of [...projects, elsewhere, own, null]) {
     await insertedCheckout(server, await insertedOrder(server, guest.id, { projectId }))
     await insertedRefund(server, await insertedOrder(server, guest.id, { projectId, status: 'paid' }))
+    await insertedDispute(server, await insertedOrder(server, guest.id, { projectId, status: 'paid' }))
     await insertedSubscription(server, guest.id, { projectId })
   }
   const where = { projectId: { in: projects } }
@@ -775,6 +778,8 @@ t.test('projects and sales are filtered by organization, sales for its admins', 
     listOrders: await prisma.order.findMany({ where }),
     listCheckouts: await prisma.checkout.findMany({ where }),
     listAllRefunds: await prisma.refund.findMany({ where }),
+    listPayments: await prisma.payment.findMany({ where }),
+    listDisputes: await prisma.dispute.findMany({ where }),
     listSubscriptions: await prisma.subscription.findMany({ where }),
   }
   const { secret } = await createApiKey(server, caller.id, { projectIds: projects })
@@ -796,6 +801,50 @@ t.test('projects and sales are filtered by organization, sales for its admins', 
     t.equal(await statusFor(limited), 403, `${id} with a limited key`)
     t.equal(await statusFor(caller, { organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' }), 404, id)
   }
+})
+
+t.test('payments and disputes are filtered by project, user, status, order, subscription', async (t) => {
+  const caller = await server.person()
+  const project = await createProject({ server, caller, role: 'viewer' })
+  const order = (owner: string, projectId?: string) =>
+    insertedOrder(server, owner, { projectId, status: 'paid' })
+  const paymentOf = async (orderId: string) =>
+    (await prisma.payment.findFirstOrThrow({ where: { orderId } })).id
+  const [own, another] = [await order(caller.id), await order(caller.id)]
+  const inProject = [await order(server.admin.id, project), await order(caller.id, project)]
+  await order(server.admin.id)
+  const [first, second, failed] = [
+    await paymentOf(own),
+    await paymentOf(another),
+    await insertedPayment(server, another),
+  ]
+  const payments = { id: 'listPayments', server, caller } as const
+  await assertFinds(t, payments, {}, [first, second, failed])
+  await assertFinds(t, payments, { status: 'succeeded' }, [first, second])
+  for (const status of ['requires_confirmation', 'processing', 'returning', 'returned'])
+    await assertFinds(t, payments, { status }, [])
+  await assertFinds(t, payments, { status: 'failed' }, [failed])
+  await assertFinds(t, payments, { order_id: another }, [second, failed])
+  await assertFinds(t, payments, { order_id: inProject[0] }, [])
+  const [theirs, mine] = [await paymentOf(inProject[0]), await paymentOf(inProject[1])]
+  await assertFinds(t, payments, { project_id: project }, [theirs, mine])
+  await assertFinds(t, payments, { project_id: project, user_id: caller.id }, [mine])
+  const subscription = await insertedSubscription(server, caller.id)
+  const { latestOrderId } = await prisma.subscription.findUniqueOrThrow({ where: { id: subscription } })
+  await assertFinds(t, payments, { subscription_id: subscription }, [await paymentOf(latestOrderId!)])
+
+  const disputes = { id: 'listDisputes', server, caller } as const
+  const [open, lost] = [await insertedDispute(server, own), await insertedDispute(server, another)]
+  await prisma.dispute.update({ where: { id: lost }, data: { status: 'lost' } })
+  const others = [await insertedDispute(server, inProject[0]), await insertedDispute(server, inProject[1])]
+  await assertFinds(t, disputes, {}, [open, lost])
+  await assertFinds(t, disputes, { status: 'needs_response' }, [open])
+  await assertFinds(t, disputes, { status: 'lost' }, [lost])
+  await assertFinds(t, disputes, { status: 'won' }, [])
+  await assertFinds(t, disputes, { order_id: own }, [open])
+  await assertFinds(t, disputes, { payment_id: second }, [lost])
+  await assertFinds(t, disputes, { project_id: project }, others)
+  await assertFinds(t, disputes, { project_id: project, user_id: caller.id }, [others[1]])
 })
 
 t.test('checkout sessions and refunds are filtered by project, user, status and order', async (t) => {

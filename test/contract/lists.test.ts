@@ -22,6 +22,8 @@ import {
   insertedOrder,
   insertedPrice,
   insertedProduct,
+  insertedDispute,
+  insertedPayment,
   insertedRefund,
   insertedSubscription,
 } from '../support/database/db-fixtures-payments.ts'
@@ -311,6 +313,18 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     await prisma.refund.deleteMany({ where: { ownerId: request.caller.id } })
     const order = await insertedOrder(server, request.caller.id, { status: 'paid', quantity: 1000 })
     return { request, ids: await createMany(() => insertedRefund(server, order)) }
+  },
+  async listPayments() {
+    const request = await requestFor(server, 'listPayments', { withoutProject: true })
+    await prisma.payment.deleteMany({ where: { ownerId: request.caller.id } })
+    const order = await insertedOrder(server, request.caller.id)
+    return { request, ids: await createMany(() => insertedPayment(server, order)) }
+  },
+  async listDisputes() {
+    const request = await requestFor(server, 'listDisputes', { withoutProject: true })
+    await prisma.dispute.deleteMany({ where: { ownerId: request.caller.id } })
+    const order = await insertedOrder(server, request.caller.id, { status: 'paid' })
+    return { request, ids: await createMany(() => insertedDispute(server, order)) }
   },
   async listCheckouts() {
     const request = await requestFor(server, 'listCheckouts', { withoutProject: true })

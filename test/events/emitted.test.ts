@@ -245,6 +245,8 @@ const testedElsewhere: EventType[] = [
   'knowledge_source.synced',
   'knowledge_source.failed',
   'refund.updated',
+  'dispute.updated',
+  'dispute.closed',
   'subscription.renewed',
   'subscription.past_due',
   'subscription.trial_will_end',
@@ -314,6 +316,11 @@ const severalThings: Array<{
     what: 'a card that pays an order',
     make: async (caller) => cardOn(await begun(caller, 'payment'), '4242424242424242'),
     types: ['order.paid', 'checkout.completed'],
+  },
+  {
+    what: 'a card whose payment is disputed',
+    make: async (caller) => cardOn(await begun(caller, 'payment'), '4000000000000259'),
+    types: ['order.paid', 'checkout.completed', 'dispute.created'],
   },
   {
     what: 'a card that pays a subscription',

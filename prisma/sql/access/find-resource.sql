@@ -22,6 +22,12 @@ UNION ALL
 SELECT 'refund' AS name, {projects/access row=r role=payments_role}
 FROM refunds r WHERE r.id = :id
 UNION ALL
+SELECT 'payment' AS name, {projects/access row=p role=payments_role}
+FROM payments p WHERE p.id = :id
+UNION ALL
+SELECT 'dispute' AS name, {projects/access row=d role=payments_role}
+FROM disputes d WHERE d.id = :id
+UNION ALL
 SELECT 'checkout session' AS name, {projects/access row=h role=payments_role}
 FROM checkouts h WHERE h.id = :id
 UNION ALL

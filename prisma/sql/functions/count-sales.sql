@@ -1,5 +1,5 @@
--- Counts orders, checkout sessions, subscriptions and refunds by status. Each change is a row of its own, so
--- that concurrent payments do not wait for each other.
+-- Counts orders, checkout sessions, subscriptions, payments, refunds and disputes by status. Each change is a
+-- row of its own, so that concurrent payments do not wait for each other.
 CREATE OR REPLACE FUNCTION count_sales()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -15,7 +15,13 @@ END $function$;
 CREATE OR REPLACE TRIGGER checkouts_count AFTER INSERT OR DELETE OR UPDATE OF status ON checkouts
   FOR EACH ROW EXECUTE FUNCTION count_sales();
 
+CREATE OR REPLACE TRIGGER disputes_count AFTER INSERT OR DELETE OR UPDATE OF status ON disputes
+  FOR EACH ROW EXECUTE FUNCTION count_sales();
+
 CREATE OR REPLACE TRIGGER orders_count AFTER INSERT OR DELETE OR UPDATE OF status ON orders
+  FOR EACH ROW EXECUTE FUNCTION count_sales();
+
+CREATE OR REPLACE TRIGGER payments_count AFTER INSERT OR DELETE OR UPDATE OF status ON payments
   FOR EACH ROW EXECUTE FUNCTION count_sales();
 
 CREATE OR REPLACE TRIGGER refunds_count AFTER INSERT OR DELETE OR UPDATE OF status ON refunds

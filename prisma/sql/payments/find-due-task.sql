@@ -2,7 +2,7 @@
 -- an index.
 -- Tasks that are due at the same time run in the order of `rank`.
 -- @optional
--- @type kind 'payment' | 'checkout' | 'subscription'
+-- @type kind 'payment' | 'checkout' | 'subscription' | 'dispute'
 SELECT kind, id, at FROM (
   (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at FROM payments p
    WHERE p.due_at <= coalesce(:at?, payments_now()) AND p.id <> ALL(:except) ORDER BY p.due_at, p.id LIMIT 1)
@@ -13,5 +13,8 @@ SELECT kind, id, at FROM (
   UNION ALL
   (SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
    WHERE s.due_at <= coalesce(:at, payments_now()) AND s.id <> ALL(:except) ORDER BY s.due_at, s.id LIMIT 1)
+  UNION ALL
+  (SELECT 4, 'dispute', d.id, d.due_at FROM disputes d
+   WHERE d.due_at <= coalesce(:at, payments_now()) AND d.id <> ALL(:except) ORDER BY d.due_at, d.id LIMIT 1)
 ) due
 ORDER BY at, rank LIMIT 1

@@ -6,6 +6,7 @@ import { findPrice, type Price } from '../products-and-prices.ts'
 import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
+import { disputePayment } from './disputes.ts'
 import { findTestCard, sandbox, slowCardDelayMs, toStoredCard } from './gateway.ts'
 import { applyPayment, failPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
@@ -61,14 +62,16 @@ export async function payByCard(
 ): Promise<void> {
   const testCard = findTestCard(number)
   if (testCard === undefined) throw new Error('The card number is not a test card.')
-  const { behavior } = testCard
+  const { behavior, dispute } = testCard
   await withLockedCheckout(db, id, async (tx, locked, at) => {
     // A confirmation may be pending in another browser tab.
     await sql.supersedeUnconfirmedPayments(tx, { checkout_id: id, at })
     const card = toStoredCard(testCard)
     const notification = { gateway: 'sandbox', reference: null, checkoutId: id, card, at }
-    if (behavior === 'succeeds') await applyPayment(tx, services, locked, notification, card)
-    else if (behavior === 'needs_confirmation')
+    if (behavior === 'succeeds') {
+      const paid = await applyPayment(tx, services, locked, notification, card)
+      if (paid && dispute !== undefined) await disputePayment(tx, services, locked.order, dispute, at)
+    } else if (behavior === 'needs_confirmation')
       await recordPaymentAttempt(tx, locked.order, notification, { status: 'requires_confirmation' })
     else if (behavior === 'is_slow')
       await recordPaymentAttempt(tx, locked.order, notification, {

@@ -2,6 +2,7 @@
 // as with a real gateway.
 import type { Gateway } from '../gateway.ts'
 import type { SandboxCard } from '../subscriptions.ts'
+import type { SandboxReason } from './disputes.ts'
 
 /** The outcome of a payment by a test card. */
 export type CardBehavior = 'succeeds' | 'needs_confirmation' | 'is_slow' | { declined: DeclineCode }
@@ -12,6 +13,8 @@ interface TestCard {
   behavior: CardBehavior
   /** Whether the card also pays renewals. */
   renews: boolean
+  /** Why the customer disputes a payment on the payment page. */
+  dispute?: SandboxReason
   /** Shown on the payment page. */
   description: string
 }
@@ -55,6 +58,27 @@ export const testCards: TestCard[] = [
     behavior: 'is_slow',
     renews: true,
     description: 'Succeeds after a few seconds',
+  },
+  {
+    number: '4000000000000259',
+    behavior: 'succeeds',
+    renews: true,
+    dispute: 'fraudulent',
+    description: 'Succeeds; disputed as fraudulent, and lost after a week',
+  },
+  {
+    number: '4000000000002685',
+    behavior: 'succeeds',
+    renews: true,
+    dispute: 'product_not_received',
+    description: 'Succeeds; disputed as not received, and won after two weeks',
+  },
+  {
+    number: '4000000000001976',
+    behavior: 'succeeds',
+    renews: true,
+    dispute: 'general',
+    description: 'Succeeds; the bank inquires, and closes the inquiry after a week',
   },
 ]
 

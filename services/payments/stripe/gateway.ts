@@ -13,6 +13,7 @@ import {
   type StripeClientOptions,
 } from './client.ts'
 import { abandonSync, enqueueCancellationSync, sendCancellation } from './cancellation.ts'
+import { fetchDispute } from './disputes.ts'
 import { failUnsentRefund, fetchRefund, sendLateRefund, sendRefund, type RefundOptions } from './refunds.ts'
 import { checkoutPageUrl, expireSession, fetchSession } from './sessions.ts'
 import { fetchInvoice, fetchSubscription } from './subscriptions.ts'
@@ -114,6 +115,12 @@ function fetcherFor(
       return (id) => fetchSubscription(stripe, db, id)
     case 'customer.subscription.trial_will_end':
       return (id) => fetchSubscription(stripe, db, id, { trialWillEnd: true })
+    case 'charge.dispute.created':
+    case 'charge.dispute.updated':
+    case 'charge.dispute.closed':
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.dispute.funds_reinstated':
+      return (id) => fetchDispute(stripe, db, id)
     case 'refund.updated':
     case 'refund.failed':
     case 'charge.refund.updated':

@@ -9,6 +9,7 @@ import { insertCheckout } from '../../../services/payments/checkouts.ts'
 import { paymentsNow } from '../../../services/payments/clock.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../../services/payments/orders.ts'
 import { refundOrder } from '../../../services/payments/refunds.ts'
+import { disputePayment } from '../../../services/payments/sandbox/disputes.ts'
 import {
   cancelSubscriptionNow,
   expireCheckout,
@@ -142,6 +143,28 @@ export async function insertedRefund(
       refundOrder(tx, services, orderId, { amount, reason: 'Theirs', metadata }),
     )
   ).id
+}
+
+/** Inserts a failed payment of an order. @returns its id. */
+export async function insertedPayment(
+  { services: { database } }: TestServer,
+  orderId: string,
+): Promise<string> {
+  return await database.transaction(
+    async (tx) =>
+      (await recordPaymentAttempt(tx, await findOrder(tx, orderId), await notification(tx, null), {
+        status: 'failed',
+        code: 'card_declined',
+      }))!,
+  )
+}
+
+/** Disputes the payment of a paid order. @returns the id of the dispute. */
+export async function insertedDispute({ services }: TestServer, orderId: string): Promise<string> {
+  return await services.database.transaction(async (tx) => {
+    const order = await findOrder(tx, orderId, { lock: true })
+    return await disputePayment(tx, services, order, 'fraudulent', await paymentsNow(tx))
+  })
 }
 
 /** Inserts a session of an order with this status. @returns its id. */

@@ -9,6 +9,8 @@ import {
   insertedPrice,
   insertedProduct,
   insertedConfirmation,
+  insertedDispute,
+  insertedPayment,
   insertedRefund,
   insertedSubscription,
   pages,
@@ -71,6 +73,20 @@ const onRefundAlone =
     return { params: { id: params!.refund_id }, project }
   }
 
+const onPayment =
+  (where?: Placement): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where })(context)
+    return { params: { id: await insertedPayment(context.server, params!.id) }, project }
+  }
+
+const onDispute =
+  (where?: Placement): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOrder({ where, status: 'paid' })(context)
+    return { params: { id: await insertedDispute(context.server, params!.id) }, project }
+  }
+
 const onCheckout =
   (where: Placement = 'active'): RequestBuilder =>
   async (context) => {
@@ -117,6 +133,11 @@ const addCheckout = async (context: FixtureContext, projectId?: string) =>
   await insertedCheckout(context.server, await addOrder(context, projectId))
 const addRefund = async ({ server, caller }: FixtureContext, projectId?: string) =>
   await insertedRefund(server, await insertedOrder(server, caller.id, { projectId, status: 'paid' }))
+
+const addPayment = async (context: FixtureContext, projectId?: string) =>
+  await insertedPayment(context.server, await addOrder(context, projectId))
+const addDispute = async ({ server, caller }: FixtureContext, projectId?: string) =>
+  await insertedDispute(server, await insertedOrder(server, caller.id, { projectId, status: 'paid' }))
 
 const productFields = () => ({ name: `Seat ${fresh()}`, description: 'One seat', metadata })
 const productChange = () => ({ ...productFields(), active: false })
@@ -214,6 +235,18 @@ export const paymentsFixtures = {
     withoutProject: ownAlone(addRefund),
     byStatus: { 404: ofNoProject },
   },
+  listPayments: {
+    build: ofProject(addPayment),
+    withoutProject: ownAlone(addPayment),
+    byStatus: { 404: ofNoProject },
+  },
+  getPayment: { build: onPayment(), withoutProject: onPayment('own') },
+  listDisputes: {
+    build: ofProject(addDispute),
+    withoutProject: ownAlone(addDispute),
+    byStatus: { 404: ofNoProject },
+  },
+  getDispute: { build: onDispute(), withoutProject: onDispute('own') },
   listCheckouts: {
     build: ofProject(addCheckout),
     withoutProject: ownAlone(addCheckout),

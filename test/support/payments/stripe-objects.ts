@@ -7,6 +7,7 @@ export type Subscription = Stripe.Subscription
 export type Invoice = Stripe.Invoice
 export type Intent = Stripe.PaymentIntent
 export type Refund = Stripe.Refund
+export type Dispute = Stripe.Dispute
 type Metadata = Record<string, string>
 
 const nulls = <Name extends string>(...names: Name[]) =>
@@ -489,6 +490,49 @@ export function refundOf({
     currency,
     metadata,
     payment_intent: intent,
+    status,
+  }
+}
+
+export function disputeOf({
+  id,
+  intent,
+  amount,
+  currency,
+  created,
+  status,
+}: {
+  id: string
+  intent: string
+  amount: number
+  currency: string
+  created: number
+  status: string
+}): Dispute {
+  return {
+    id,
+    object: 'dispute',
+    amount,
+    balance_transactions: [],
+    charge: `ch_${id}`,
+    created,
+    currency,
+    enhanced_eligibility_types: [],
+    evidence: {} as Stripe.Dispute.Evidence,
+    evidence_details: {
+      due_by: created + 7 * 86_400,
+      enhanced_eligibility: {},
+      has_evidence: false,
+      past_due: false,
+      submission_count: 0,
+      submission_method: 'not_submitted',
+    },
+    intended_submission_method: null,
+    is_charge_refundable: status.startsWith('warning'),
+    livemode: false,
+    metadata: {},
+    payment_intent: intent,
+    reason: 'fraudulent',
     status,
   }
 }

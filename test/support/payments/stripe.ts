@@ -6,11 +6,13 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Stripe } from 'stripe'
 import type { Test } from 'tap'
 import {
+  disputeOf,
   invoiceOf,
   intentOf,
   refundOf,
   sessionOf,
   subscriptionOf,
+  type Dispute,
   type Intent,
   type Interval,
   type Invoice,
@@ -56,6 +58,7 @@ export interface FakeStripe {
   subscriptions: Map<string, Subscription>
   invoices: Map<string, Invoice>
   refunds: Map<string, Refund>
+  disputes: Map<string, Dispute>
   /** The status that new refunds reach immediately. */
   refundOutcome: 'succeeded' | 'pending' | 'failed'
   /** Makes the next requests fail whose method and path match `on`; all of them without `times`. */
@@ -92,6 +95,12 @@ export interface FakeStripe {
     setStatus(subscription: Subscription, status: Subscription['status']): void
     announceTrialEnd(subscription: Subscription): void
     completeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
+  }
+  bank: {
+    /** Disputes the payment of a session or an invoice. */
+    dispute(paid: Session | Invoice, status?: 'needs_response' | 'warning_needs_response'): Dispute
+    /** Changes a dispute. The money goes back to the seller with `won`. */
+    setDispute(dispute: Dispute, status: string): void
   }
   /** Another event with another id about the same change, as Stripe sometimes sends. */
   duplicateEvent(event: StripeEvent): StripeEvent
@@ -152,6 +161,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     subscriptions: new Map(),
     invoices: new Map(),
     refunds: new Map(),
+    disputes: new Map(),
     refundOutcome: 'succeeded',
     fail(fault, { on = /./, times = Infinity } = {}) {
       faults.push({ fault, on, times })
@@ -253,6 +263,34 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
         emit('refund.updated', refund)
         if (status === 'failed') emit('refund.failed', refund)
         emit('charge.refund.updated', refund)
+      },
+    },
+    bank: {
+      dispute(paid, status = 'needs_response') {
+        const intent = intents.get(
+          paid.object === 'invoice'
+            ? (paid.payments!.data[0].payment.payment_intent as string)
+            : (paid.payment_intent as string),
+        )!
+        const { amount, currency } = intent
+        const dispute = disputeOf({
+          id: newId('dp'),
+          intent: intent.id,
+          amount,
+          currency,
+          created: now(),
+          status,
+        })
+        fake.disputes.set(dispute.id, dispute)
+        emit('charge.dispute.created', dispute)
+        if (status === 'needs_response') emit('charge.dispute.funds_withdrawn', dispute)
+        return dispute
+      },
+      setDispute(dispute, status) {
+        dispute.status = status
+        emit('charge.dispute.updated', dispute)
+        if (/^(won|lost|warning_closed)$/.test(status)) emit('charge.dispute.closed', dispute)
+        if (status === 'won') emit('charge.dispute.funds_reinstated', dispute)
       },
     },
     duplicateEvent: ({ type, body }) => newEvent(type, JSON.parse(body).data.object),
@@ -407,6 +445,26 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
         )
       case 'GET invoices/{id}':
         return toInvoice(find(fake.invoices, id, 'invoice'), params)
+      case 'GET disputes/{id}':
+        return find(fake.disputes, id, 'dispute')
+      case 'GET sessions':
+        return listPage(
+          '/v1/checkout/sessions',
+          fake.sessions,
+          params,
+          (session) => session.payment_intent === params.payment_intent,
+          (session) => session,
+        )
+      case 'GET invoice_payments':
+        return listPage(
+          '/v1/invoice_payments',
+          new Map(
+            [...fake.invoices.values()].map(({ payments }) => [payments!.data[0].id, payments!.data[0]]),
+          ),
+          params,
+          ({ payment }) => payment.payment_intent === params.payment?.payment_intent,
+          (payment) => payment,
+        )
       case 'POST refunds':
         return createRefund(params)
       case 'GET refunds':
@@ -668,6 +726,10 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
   function createRefund(params: any): Refund {
     requireKnown(params, ['payment_intent', 'amount', 'metadata'])
     const intent = find(intents, params.payment_intent, 'payment_intent')
+    if (
+      [...fake.disputes.values()].some((one) => one.payment_intent === intent.id && !one.is_charge_refundable)
+    )
+      throw new StripeError(400, { code: 'charge_disputed', message: 'The charge has been charged back.' })
     const left = intent.amount_received - intent.refunded
     const amount = params.amount === undefined ? left : Number(params.amount)
     if (left <= 0)

@@ -1,0 +1,105 @@
+// Disputes: the objections of customers to payments, at their banks. The gateway reports them; the order is
+// locked while one is recorded, so that no refund of it is created at the same time.
+import type { components } from '../../generated/types.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db, SqlClient, Transaction } from '../../infra/database/database.ts'
+import type { Page } from '../../infra/database/pagination.ts'
+import * as sql from '../../generated/sql/payments.ts'
+import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { requireAccess } from '../projects/resource-access.ts'
+import type { PaymentServices } from './gateway.ts'
+import type { OrderRequest, OwnedOrder } from './orders.ts'
+import type { SalesFilter } from './sales.ts'
+
+export type Dispute = components['schemas']['Dispute']
+
+/** Reads the dispute that the request names, if the caller has access to it. One statement. */
+export async function openDispute(db: Db, request: OrderRequest): Promise<Dispute> {
+  const { id } = request.params
+  const row = await sql.readDispute(db, { id, user_id: request.principal.userId })
+  requireAccess(row, request, { name: 'dispute', id })
+  const { your_role: _role, project_status: _project, owner_id: _owner, ...dispute } = row
+  return dispute
+}
+
+/** A page of disputes. One statement, including the total. */
+export async function listDisputes(
+  db: SqlClient,
+  filter: SalesFilter,
+  query: ListQuery<'listDisputes'>,
+): Promise<Page<Dispute>> {
+  return await sql.listDisputes(db, { ...query, ...filter })
+}
+
+/** The state of a dispute at its gateway. */
+export interface DisputeState {
+  status: Dispute['status']
+  amount: number
+  reason: string
+  evidenceDueAt: Date | null
+  /** When the sandbox goes on with the dispute; null for other gateways. */
+  dueAt: Date | null
+}
+
+const closedStatuses: ReadonlySet<Dispute['status']> = new Set(['won', 'lost', 'warning_closed', 'prevented'])
+
+interface NewDispute {
+  paymentId: string
+  currency: Dispute['currency']
+  /** The gateway's id of the dispute, and the time of its state; null in the sandbox. */
+  reference: string | null
+  syncedAt: Date | null
+  state: DisputeState
+  at: Date
+}
+
+/** Inserts a dispute of a locked order. @returns its id. */
+export async function createDispute(
+  tx: Transaction,
+  { events }: PaymentServices,
+  order: OwnedOrder,
+  { paymentId, currency, reference, syncedAt, state, at }: NewDispute,
+): Promise<string> {
+  const id = newIdAt('dp', at)
+  const dispute = await sql.insertDispute(tx, {
+    id,
+    payment_id: paymentId,
+    ...columnsOf(state),
+    currency,
+    gateway_reference: reference,
+    synced_at: syncedAt,
+    created_at: timeOf(id),
+  })
+  const userId = order.owner_id
+  await events.emit(tx, 'dispute.created', dispute, { userId })
+  if (closedStatuses.has(dispute.status)) await events.emit(tx, 'dispute.closed', dispute, { userId })
+  return id
+}
+
+/** Stores the state of a dispute of a locked order, and emits one event if it differs. */
+export async function updateDispute(
+  tx: Transaction,
+  { events }: PaymentServices,
+  order: OwnedOrder,
+  previous: Dispute,
+  { state, at }: { state: DisputeState; at: Date },
+): Promise<void> {
+  const { status, amount, reason, evidenceDueAt } = state
+  const same =
+    status === previous.status &&
+    amount === previous.amount &&
+    reason === previous.reason &&
+    (evidenceDueAt?.getTime() ?? null) === timeOrNull(previous.evidence_due_at)
+  if (same) return
+  const dispute = await sql.updateDispute(tx, { id: previous.id, ...columnsOf(state), at })
+  const type = closedStatuses.has(status) ? 'dispute.closed' : 'dispute.updated'
+  await events.emit(tx, type, dispute, { previous, userId: order.owner_id })
+}
+
+function timeOrNull(timestamp: string | null): number | null {
+  return timestamp === null ? null : new Date(timestamp).getTime()
+}
+
+function columnsOf({ status, amount, reason, evidenceDueAt, dueAt }: DisputeState) {
+  return { status, amount, reason, evidence_due_at: evidenceDueAt, due_at: dueAt }
+}
