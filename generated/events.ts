@@ -94,6 +94,9 @@ export interface EventObjects {
   'product.updated': components['schemas']['Product']
   'price.created': components['schemas']['Price']
   'price.updated': components['schemas']['Price']
+  'customer.created': components['schemas']['Customer']
+  'customer.updated': components['schemas']['Customer']
+  'customer.deleted': components['schemas']['Customer']
   'order.created': components['schemas']['Order']
   'order.paid': components['schemas']['Order']
   'order.payment_failed': components['schemas']['Order']
@@ -232,6 +235,9 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'product.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyProduct', payload: 'payloadProductUpdatedEvent' },
   'price.created': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceCreatedEvent' },
   'price.updated': { scope: 'payments:read', audience: 'everyone', project: null, organization: null, role: null, serializer: 'replyPrice', payload: 'payloadPriceUpdatedEvent' },
+  'customer.created': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerCreatedEvent' },
+  'customer.updated': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerUpdatedEvent' },
+  'customer.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerDeletedEvent' },
   'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
   'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
   'order.payment_failed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaymentFailedEvent' },

@@ -181,6 +181,14 @@ export interface OperationsByTag {
   'payments-clock':
     | 'getTestClock'
     | 'advanceTestClock'
+  'payments-customers':
+    | 'listCustomers'
+    | 'createCustomer'
+    | 'getCustomer'
+    | 'updateCustomer'
+    | 'deleteCustomer'
+    | 'getCustomerByExternalId'
+    | 'upsertCustomer'
   'payments-disputes':
     | 'listDisputes'
     | 'getDispute'
@@ -5005,6 +5013,174 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: {"role":"viewer"},
     secretAnswer: false
+  },
+  listCustomers: {
+    id: "listCustomers",
+    method: "GET",
+    path: "/v1/payments/customers",
+    url: "/v1/payments/customers",
+    tag: "payments-customers",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"query":"queryListCustomers"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomerList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createCustomer: {
+    id: "createCustomer",
+    method: "POST",
+    path: "/v1/payments/customers",
+    url: "/v1/payments/customers",
+    tag: "payments-customers",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyCustomerCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyCustomer"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getCustomer: {
+    id: "getCustomer",
+    method: "GET",
+    path: "/v1/payments/customers/{id}",
+    url: "/v1/payments/customers/:id",
+    tag: "payments-customers",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomer"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  updateCustomer: {
+    id: "updateCustomer",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/payments/customers/{id}",
+    url: "/v1/payments/customers/:id",
+    tag: "payments-customers",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIfMatch","body":"bodyCustomerUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","user_id","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomer"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getCustomer",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  deleteCustomer: {
+    id: "deleteCustomer",
+    method: "DELETE",
+    path: "/v1/payments/customers/{id}",
+    url: "/v1/payments/customers/:id",
+    tag: "payments-customers",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getCustomer",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getCustomerByExternalId: {
+    id: "getCustomerByExternalId",
+    method: "GET",
+    path: "/v1/payments/customers/by-external-id/{external_id}",
+    url: "/v1/payments/customers/by-external-id/:external_id",
+    tag: "payments-customers",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetCustomerByExternalId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomer"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  upsertCustomer: {
+    id: "upsertCustomer",
+    method: "PUT",
+    path: "/v1/payments/customers/by-external-id/{external_id}",
+    url: "/v1/payments/customers/by-external-id/:external_id",
+    tag: "payments-customers",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomerByExternalId","query":"queryNone","header":"headerIfMatch","body":"bodyCustomerUpsert"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","user_id","external_id","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyCustomer"},
+      201: {"contentType":"application/json","serializer":"replyCustomer"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getCustomerByExternalId",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
   },
   listProducts: {
     id: "listProducts",

@@ -24,6 +24,7 @@ import { passkeys } from '../handlers/passkeys.ts'
 import { paymentsCatalogue } from '../handlers/payments-catalogue.ts'
 import { paymentsCheckout } from '../handlers/payments-checkout.ts'
 import { paymentsClock } from '../handlers/payments-clock.ts'
+import { paymentsCustomers } from '../handlers/payments-customers.ts'
 import { paymentsDisputes } from '../handlers/payments-disputes.ts'
 import { paymentsGateway } from '../handlers/payments-gateway.ts'
 import { paymentsOrders } from '../handlers/payments-orders.ts'
@@ -72,6 +73,7 @@ export const handlers: Operations = {
   ...paymentsCatalogue,
   ...paymentsCheckout,
   ...paymentsClock,
+  ...paymentsCustomers,
   ...paymentsDisputes,
   ...paymentsGateway,
   ...paymentsOrders,
@@ -291,6 +293,13 @@ export type ExactAnswers = [
   Holds<Exact<typeof aiSources, 'deleteSource'>>,
   Holds<Exact<typeof aiSources, 'syncSource'>>,
   Holds<Exact<typeof aiDocuments, 'getDocumentById'>>,
+  Holds<Exact<typeof paymentsCustomers, 'listCustomers'>>,
+  Holds<Exact<typeof paymentsCustomers, 'createCustomer'>>,
+  Holds<Exact<typeof paymentsCustomers, 'getCustomer'>>,
+  Holds<Exact<typeof paymentsCustomers, 'updateCustomer'>>,
+  Holds<Exact<typeof paymentsCustomers, 'deleteCustomer'>>,
+  Holds<Exact<typeof paymentsCustomers, 'getCustomerByExternalId'>>,
+  Holds<Exact<typeof paymentsCustomers, 'upsertCustomer'>>,
   Holds<Exact<typeof paymentsCatalogue, 'listProducts'>>,
   Holds<Exact<typeof paymentsCatalogue, 'createProduct'>>,
   Holds<Exact<typeof paymentsCatalogue, 'getProduct'>>,
@@ -485,6 +494,9 @@ export const skeleton = {
     '/v1/ai/knowledge/{id}/sources/{source_id}': { get: route('getSource'), delete: route('deleteSource') },
     '/v1/ai/knowledge/{id}/sources/{source_id}/sync': { post: route('syncSource') },
     '/v1/ai/documents/{id}': { get: route('getDocumentById') },
+    '/v1/payments/customers': { get: route('listCustomers'), post: route('createCustomer') },
+    '/v1/payments/customers/{id}': { get: route('getCustomer'), put: route('updateCustomer'), delete: route('deleteCustomer') },
+    '/v1/payments/customers/by-external-id/{external_id}': { get: route('getCustomerByExternalId'), put: route('upsertCustomer') },
     '/v1/payments/products': { get: route('listProducts'), post: route('createProduct') },
     '/v1/payments/products/{id}': { get: route('getProduct'), put: route('updateProduct') },
     '/v1/payments/prices': { get: route('listPrices'), post: route('createPrice') },

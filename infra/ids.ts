@@ -36,6 +36,7 @@ export type IdPrefix =
   | 'doc'
   | 'src'
   | 'chunk'
+  | 'cus'
   | 'prod'
   | 'prc'
   | 'ord'

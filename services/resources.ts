@@ -29,6 +29,8 @@ interface Statements<Item> {
 interface Hooks<Item> {
   /** The clock of the ids and times. Default: the server's. */
   now?(tx: Transaction): Promise<Date>
+  /** The user to whom the event of a row belongs, where its type has the audience `user`. */
+  userOf?(row: Item): string
   /** Runs before the row, which is locked, is updated. */
   beforeUpdate?(tx: Transaction, row: Item): Promise<void>
   /** Runs before the row, which is locked, is deleted. */
@@ -51,7 +53,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
 ): { [Id in Ids<R>]: Handler<Id> } {
   const { name, event, prefix, path, operations, parameter, place, outer, fields, absent } =
     resources[resource]
-  const { now, beforeUpdate, beforeDelete, parent }: Hooks<any> & { parent?: any } = options ?? {}
+  const { now, userOf, beforeUpdate, beforeDelete, parent }: Hooks<any> & { parent?: any } = options ?? {}
 
   /** The columns that say what the resource is in. */
   const placeOf = ({ params }: AnyRequest): Record<string, string> => ({
@@ -61,7 +63,11 @@ export function resourceHandlers<R extends keyof Resources & string>(
 
   const orTaken = async (written: Promise<any>, request: AnyRequest): Promise<any> => {
     const of = outer?.name ?? (place === 'platform' ? null : place)
-    return await orConflict(written, name, { of, within: Object.keys(placeOf(request)), fields })
+    return await orConflict(written, name, {
+      of,
+      within: [...Object.keys(placeOf(request)), 'organization_id'],
+      fields,
+    })
   }
 
   async function found(db: Db, request: AnyRequest, find = sql.find): Promise<any> {
@@ -109,7 +115,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
     verb: string,
     row: any,
     previous?: any,
-  ): Promise<void> => await events.emit(tx, `${event}.${verb}`, row, previous && { previous })
+  ): Promise<void> => await events.emit(tx, `${event}.${verb}`, row, { previous, userId: userOf?.(row) })
 
   const handlers: Record<string, (request: AnyRequest, services: HandlerServices) => Promise<any>> = {
     async list(request, { db }) {

@@ -27,7 +27,7 @@ export const addRefundedAmount = one<{ amount: number; at: Date | string; order_
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = greatest($2, updated_at + interval '1 millisecond')
 WHERE id = $3 AND status IN ('paid', 'partially_refunded')
-RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -39,6 +39,7 @@ export interface AddRefundedAmountRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -193,7 +194,7 @@ WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
  */
 export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
@@ -205,6 +206,7 @@ WHERE c.id = $1`,
 export interface FindCheckoutRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -434,7 +436,7 @@ export interface FindOrderOfRefundRow {
  */
 export const findOrder = optional<{ id: string }, FindOrderRow>(
   'payments/find-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -449,6 +451,7 @@ export interface FindOrderRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -592,7 +595,7 @@ export interface FindStartOfNewInvoicesRow {
  */
 export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -606,6 +609,7 @@ WHERE s.id = $1`,
 export interface FindSubscriptionRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -670,7 +674,7 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
     $9, $10, $11, $12, $13, $14, $15, $16)
   RETURNING *
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
@@ -679,6 +683,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 export interface InsertCheckoutRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -764,7 +769,7 @@ export const insertOrder = one<{ id: string; number: string; project_id: string 
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
-SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
@@ -776,6 +781,7 @@ export interface InsertOrderRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -891,27 +897,28 @@ export interface ListAllRefundsRow {
  * Checkout sessions. Without a filter: all sessions, for operators.
  * @see prisma/sql/payments/list-checkouts.sql
  */
-export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
-    select: `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+    select: `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.project_id
 FROM checkouts c
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
       workspace_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
       organization_id: { sql: `c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `c.owner_id = $3` },
-      created_after: { sql: `c.id >= id_at('chk', $4)`, searches: true },
-      created_before: { sql: `c.id < id_at('chk', $5)`, searches: true },
-      updated_after: { sql: `c.updated_at >= $6`, searches: true },
-      updated_before: { sql: `c.updated_at < $7`, searches: true },
-      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $8::jsonb`, searches: true },
-      status: { sql: `c.status = ANY($9)` },
-      order_id: { sql: `c.order_id = $10` },
+      customer_id: { sql: `c.customer_id = $4` },
+      created_after: { sql: `c.id >= id_at('chk', $5)`, searches: true },
+      created_before: { sql: `c.id < id_at('chk', $6)`, searches: true },
+      updated_after: { sql: `c.updated_at >= $7`, searches: true },
+      updated_before: { sql: `c.updated_at < $8`, searches: true },
+      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $9::jsonb`, searches: true },
+      status: { sql: `c.status = ANY($10)` },
+      order_id: { sql: `c.order_id = $11` },
     },
     sorts: {
       created_at: `c.id`,
@@ -921,13 +928,14 @@ WHERE true`,
     id: `c.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($9::"CheckoutStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($10::"CheckoutStatus"[]::text[])`,
     },
   },
 )
 export interface ListCheckoutsRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -999,10 +1007,10 @@ export interface ListDisputesRow {
  * Orders. Without a filter: all orders, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_by: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_by: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
-    select: `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+    select: `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1010,21 +1018,22 @@ o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency
 o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
       workspace_id: { sql: `o.workspace_id = $1` },
       organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `o.owner_id = $3` },
-      created_by: { sql: `o.created_by = $4` },
-      created_after: { sql: `o.id >= id_at('ord', $5)`, searches: true },
-      created_before: { sql: `o.id < id_at('ord', $6)`, searches: true },
-      updated_after: { sql: `o.updated_at >= $7`, searches: true },
-      updated_before: { sql: `o.updated_at < $8`, searches: true },
-      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $9::jsonb`, searches: true },
-      status: { sql: `o.status = ANY($10)` },
-      subscription_id: { sql: `o.subscription_id = $11` },
-      number: { sql: `o.number = $12` },
-      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $13)`, searches: true },
+      customer_id: { sql: `o.customer_id = $4` },
+      created_by: { sql: `o.created_by = $5` },
+      created_after: { sql: `o.id >= id_at('ord', $6)`, searches: true },
+      created_before: { sql: `o.id < id_at('ord', $7)`, searches: true },
+      updated_after: { sql: `o.updated_at >= $8`, searches: true },
+      updated_before: { sql: `o.updated_at < $9`, searches: true },
+      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $10::jsonb`, searches: true },
+      status: { sql: `o.status = ANY($11)` },
+      subscription_id: { sql: `o.subscription_id = $12` },
+      number: { sql: `o.number = $13` },
+      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $14)`, searches: true },
     },
     sorts: {
       created_at: `o.id`,
@@ -1034,7 +1043,7 @@ WHERE true`,
     id: `o.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($10::"OrderStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($11::"OrderStatus"[]::text[])`,
     },
   },
 )
@@ -1042,6 +1051,7 @@ export interface ListOrdersRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1173,10 +1183,10 @@ export interface ListRefundsRow {
  * Subscriptions. Without a filter: all subscriptions, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
-    select: `SELECT s.id, s.owner_id AS user_id, s.status,
+    select: `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1184,17 +1194,18 @@ s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.end
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       workspace_id: { sql: `s.workspace_id = $1` },
       organization_id: { sql: `s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
       user_id: { sql: `s.owner_id = $3` },
-      created_after: { sql: `s.id >= id_at('sub', $4)`, searches: true },
-      created_before: { sql: `s.id < id_at('sub', $5)`, searches: true },
-      updated_after: { sql: `s.updated_at >= $6`, searches: true },
-      updated_before: { sql: `s.updated_at < $7`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $8::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($9)` },
+      customer_id: { sql: `s.customer_id = $4` },
+      created_after: { sql: `s.id >= id_at('sub', $5)`, searches: true },
+      created_before: { sql: `s.id < id_at('sub', $6)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $7`, searches: true },
+      updated_before: { sql: `s.updated_at < $8`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $9::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($10)` },
     },
     sorts: {
       created_at: `s.id`,
@@ -1204,13 +1215,14 @@ WHERE true`,
     id: `s.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($9::"SubscriptionStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($10::"SubscriptionStatus"[]::text[])`,
     },
   },
 )
 export interface ListSubscriptionsRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1228,28 +1240,12 @@ export interface ListSubscriptionsRow {
 }
 
 /**
- * Locks a person who exists against deletion. Service accounts buy nothing.
- * @see prisma/sql/payments/lock-buyer.sql
- */
-export const lockBuyer = optional<{ id: string }, LockBuyerRow>(
-  'payments/lock-buyer',
-  `SELECT u.id FROM users u
-WHERE u.id = $1 AND u.status <> 'deleted'
-  AND NOT EXISTS (SELECT FROM service_accounts a WHERE a.user_id = u.id)
-FOR KEY SHARE OF u`,
-  ['id'],
-)
-export interface LockBuyerRow {
-  id: string
-}
-
-/**
  * Locks the open checkout session of an order against other writers.
  * @see prisma/sql/payments/lock-open-checkout.sql
  */
 export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
   'payments/lock-open-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
@@ -1261,6 +1257,7 @@ FOR NO KEY UPDATE`,
 export interface LockOpenCheckoutRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1289,7 +1286,7 @@ export interface LockOpenCheckoutRow {
  */
 export const lockOrder = optional<{ id: string }, LockOrderRow>(
   'payments/lock-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1304,6 +1301,7 @@ export interface LockOrderRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1328,7 +1326,7 @@ export interface LockOrderRow {
  */
 export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
   'payments/lock-subscription-of-order',
-  `SELECT s.id, s.owner_id AS user_id, s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1342,6 +1340,7 @@ FOR NO KEY UPDATE OF s`,
 export interface LockSubscriptionOfOrderRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1371,7 +1370,7 @@ export interface LockSubscriptionOfOrderRow {
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1385,6 +1384,7 @@ FOR NO KEY UPDATE`,
 export interface LockSubscriptionRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1467,7 +1467,7 @@ export interface ReadAbandonedRow {
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
   'payments/read-and-lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1485,6 +1485,7 @@ FOR NO KEY UPDATE OF s`,
 export interface ReadAndLockSubscriptionRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1516,7 +1517,7 @@ export interface ReadAndLockSubscriptionRow {
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
   'payments/read-checkout-and-lock-project',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -1531,6 +1532,7 @@ WHERE c.id = $2`,
 export interface ReadCheckoutAndLockProjectRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1561,7 +1563,7 @@ export interface ReadCheckoutAndLockProjectRow {
  */
 export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
   'payments/read-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -1577,6 +1579,7 @@ WHERE c.id = $2`,
 export interface ReadCheckoutRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1685,7 +1688,7 @@ export interface ReadNextPeriodRow {
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
   'payments/read-order-and-lock-project',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1703,6 +1706,7 @@ export interface ReadOrderAndLockProjectRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1756,7 +1760,7 @@ export interface ReadOrderOfDisputeRow {
  */
 export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>(
   'payments/read-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1775,6 +1779,7 @@ export interface ReadOrderRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1962,7 +1967,7 @@ export interface ReadRefundableRow {
  */
 export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
   'payments/read-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1980,6 +1985,7 @@ WHERE s.id = $2`,
 export interface ReadSubscriptionRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2048,7 +2054,7 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   'payments/set-cancel-at-period-end',
   `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
   canceled_at = $1
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2059,6 +2065,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetCancelAtPeriodEndRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2089,7 +2096,7 @@ export interface SetCancelAtPeriodEndRow {
 export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   'payments/set-checkout-complete',
   `UPDATE checkouts c SET status = 'complete'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
@@ -2098,6 +2105,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 export interface SetCheckoutCompleteRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2127,7 +2135,7 @@ export interface SetCheckoutCompleteRow {
 export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   'payments/set-checkout-expired',
   `UPDATE checkouts c SET status = 'expired'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
@@ -2136,6 +2144,7 @@ c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_refer
 export interface SetCheckoutExpiredRow {
   id: string
   user_id: string
+  customer_id: string
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2174,7 +2183,7 @@ export const setDisputeSynced = none<{ synced_at: Date | string; id: string }>(
  */
 export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
-  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.status,
+  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2185,6 +2194,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetDueAtPeriodEndRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2229,7 +2239,7 @@ export interface SetGatewaySessionRow {
  */
 export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
   'payments/set-latest-order',
-  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2240,6 +2250,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetLatestOrderRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2271,7 +2282,7 @@ export const setOrderCanceled = optional<{ at: Date | string; id: string }, SetO
   'payments/set-order-canceled',
   `UPDATE orders o SET status = 'canceled', updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2283,6 +2294,7 @@ export interface SetOrderCanceledRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2309,7 +2321,7 @@ export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidR
   `UPDATE orders o SET status = 'paid', paid_at = $1,
   updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.owner_id AS user_id, o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2321,6 +2333,7 @@ export interface SetOrderPaidRow {
   id: string
   number: string
   user_id: string
+  customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2346,7 +2359,7 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   'payments/set-past-due',
   `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
   due_at = period_start + make_interval(days => $1)
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.status,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2357,6 +2370,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetPastDueRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2444,7 +2458,7 @@ export const setSubscriptionActive = optional<{ card: object | string | null; re
   'payments/set-subscription-active',
   `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
   due_at = CASE WHEN $2 THEN period_end END
-WHERE id = $3 AND status IN ('past_due', 'unpaid') RETURNING s.id, s.owner_id AS user_id, s.status,
+WHERE id = $3 AND status IN ('past_due', 'unpaid') RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2455,6 +2469,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetSubscriptionActiveRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2486,7 +2501,7 @@ export const setSubscriptionCanceled = optional<{ at: Date | string; id: string 
   'payments/set-subscription-canceled',
   `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
   due_at = NULL
-WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.status,
+WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2497,6 +2512,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface SetSubscriptionCanceledRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2585,7 +2601,7 @@ export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPe
   period_end = s.anchor_at + (p.interval_count * (s.period+1)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0
 FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
-RETURNING s.id, s.owner_id AS user_id, s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2596,6 +2612,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface StartNextPeriodRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2632,7 +2649,7 @@ export const startSubscription = optional<{ start: Date | string; end: Date | st
   due_at = CASE WHEN $4 THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval END
 FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
-RETURNING s.id, s.owner_id AS user_id, s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2643,6 +2660,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 export interface StartSubscriptionRow {
   id: string
   user_id: string
+  customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string

@@ -54,6 +54,10 @@ export const deleteDataOfUser = none<{ id: string; email: string }>(
     UPDATE webhook_endpoints SET deleted_at = now(), enabled = false, disabled_reason = NULL, secret = '', previous_secret = NULL,
 previous_expires_at = NULL WHERE user_id = $1 AND deleted_at IS NULL
   ),
+  customers_of_user AS (
+    UPDATE customers SET user_id = NULL, external_id = NULL, email = NULL, name = NULL, address = NULL, tax_ids = '[]', locale = NULL,
+metadata = '{}', deleted_at = now() WHERE user_id = $1
+  ),
   settings_of_user AS (DELETE FROM settings WHERE user_id = $1)
 DELETE FROM avatars WHERE user_id = $1`,
   ['id', 'email'],

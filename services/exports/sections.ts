@@ -3,6 +3,7 @@
 import * as auditSql from '../../generated/sql/audit.ts'
 import * as authSql from '../../generated/sql/auth.ts'
 import * as chatSql from '../../generated/sql/chat.ts'
+import * as customersSql from '../../generated/sql/customers.ts'
 import * as sql from '../../generated/sql/exports.ts'
 import * as knowledgeSql from '../../generated/sql/knowledge.ts'
 import * as organizationsSql from '../../generated/sql/organizations.ts'
@@ -56,6 +57,7 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
   documents: listDocuments,
   chat_sessions: (source) => chatSql.listSessions.all(source.db, madeBy(source)),
   chat_messages: listMessages,
+  customers: ({ db, userId }) => customersSql.list.all(db, { user_id: userId, ...oldestFirst }),
   orders: ({ db, userId }) => paymentsSql.listOrders.all(db, { user_id: userId, ...oldestFirst }),
   checkout_sessions: ({ db, userId }) =>
     paymentsSql.listCheckouts.all(db, { user_id: userId, ...oldestFirst }),

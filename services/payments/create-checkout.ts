@@ -91,7 +91,7 @@ async function createOrder(
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  const ownerId = await openSale(tx, request, { projectId, buyer })
+  const ownerId = await openSale(tx, services, request, { projectId, buyer })
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
   const createdBy = request.principal.userId

@@ -3,13 +3,14 @@
 // project, those of an organization that they administer, or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import * as sql from '../../generated/sql/payments.ts'
-import { ApiError, forbidden, notFound } from '../../infra/errors.ts'
+import { ApiError, forbidden } from '../../infra/errors.ts'
+import type { Emitter } from '../events/emit.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
+import { customerOfUser, requireBuyer } from './customers.ts'
 
 interface SalesRequest {
   operation: OperationInfo
@@ -74,22 +75,35 @@ interface SaleRequest {
 }
 
 /**
- * Authorizes a new sale to a user, in a project or outside all projects, and locks the project. The role in
- * the project and the quota are those of the buyer, the scopes those of the caller.
+ * Authorizes a new sale to a user, in a project or outside all projects, and locks the project and the
+ * customer of the user. The role in the project and the quota are those of the buyer, the scopes those of the
+ * caller.
  * @returns the id of the buyer.
  * @throws 404 for an unknown user or project, 403 without permission, 409 for the project's status.
  */
 export async function openSale(
   tx: Transaction,
-  { operation, principal, noteProject }: SaleRequest,
-  { projectId, buyer: buyerId = principal.userId }: { projectId: string | null; buyer?: string },
+  { events }: { events: Emitter },
+  request: SaleRequest,
+  { projectId, buyer = request.principal.userId }: { projectId: string | null; buyer?: string },
 ): Promise<string> {
+  await authorizeSale(tx, request, projectId, buyer)
+  await customerOfUser(tx, events, buyer)
+  return buyer
+}
+
+async function authorizeSale(
+  tx: Transaction,
+  { operation, principal, noteProject }: SaleRequest,
+  projectId: string | null,
+  buyerId: string,
+): Promise<void> {
   if (buyerId === principal.userId) {
     await openWorkspace(tx, { operation, principal, noteProject }, projectId, { lock: true })
-    return buyerId
+    return
   }
   requireSeller(principal, buyerId)
-  if ((await sql.lockBuyer(tx, { id: buyerId })) === undefined) throw notFound('user', buyerId)
+  await requireBuyer(tx, buyerId)
   await openWorkspace(tx, { operation, principal: { ...principal, userId: buyerId } }, projectId, {
     lock: true,
   }).catch((error) => {
@@ -97,7 +111,6 @@ export async function openSale(
       ? forbidden('The customer needs the role editor in this project.', 'role', projectId!)
       : error
   })
-  return buyerId
 }
 
 /**

@@ -15,6 +15,7 @@ import {
   insertedCheckout,
   insertedOrder,
   insertedPrice,
+  insertedCustomer,
   insertedProduct,
   insertedDispute,
   insertedPayment,
@@ -669,6 +670,21 @@ t.test('products are filtered by name and by whether they are active', async (t)
   await assertFinds(t, request, { q: "' OR 1=1 --" }, [])
 })
 
+t.test('customers are filtered by email, external id, user and author', async (t) => {
+  const request = await requestFor(server, 'listCustomers')
+  const [user_id, created_by] = [await createUser(server), await createUser(server)]
+  const external_id = `crm-${user_id}`
+  const email = `${user_id}@example.com`
+  const known = await insertedCustomer(server, { external_id, email })
+  const buyer = await insertedCustomer(server, { user_id, email })
+  await prisma.customer.update({ where: { id: buyer }, data: { createdBy: created_by } })
+  await assertFinds(t, request, { email }, [known, buyer])
+  await assertFinds(t, request, { external_id }, [known])
+  await assertFinds(t, request, { user_id }, [buyer])
+  await assertFinds(t, request, { created_by }, [buyer])
+  await assertFinds(t, request, { created_by, external_id }, [])
+})
+
 t.test('prices are filtered by product, currency and whether they are active', async (t) => {
   const request = await requestFor(server, 'listPrices')
   const product = await insertedProduct(server)
@@ -894,6 +910,27 @@ t.test('checkout sessions and refunds are filtered by project, user, status and 
   await assertFinds(t, checkouts, { order_id: waiting }, [expired, open])
   await assertFinds(t, checkouts, { project_id: project, status: 'open' }, others)
   await assertFinds(t, checkouts, { project_id: project, user_id: caller.id, status: 'open' }, [others[1]])
+})
+
+t.test('sales are filtered by customer', async (t) => {
+  const [caller, other] = [await server.person(), await server.person()]
+  const order = await insertedOrder(server, caller.id)
+  const found = {
+    listCheckouts: [await insertedCheckout(server, order)],
+    listSubscriptions: [await insertedSubscription(server, caller.id)],
+  }
+  const { customerId, latestOrderId } = await prisma.subscription.findUniqueOrThrow({
+    where: { id: found.listSubscriptions[0] },
+  })
+  await insertedSubscription(server, other.id)
+  await insertedCheckout(server, await insertedOrder(server, other.id))
+  const theirs = await prisma.customer.findFirstOrThrow({ where: { userId: other.id } })
+  for (const [id, ids] of Object.entries({ ...found, listOrders: [order, latestOrderId!] })) {
+    const request = { id: id as OperationId, server, caller }
+    await assertFinds(t, request, { customer_id: customerId! }, ids)
+    await assertFinds(t, { ...request, caller: server.admin }, { customer_id: customerId! }, ids)
+    await assertFinds(t, request, { customer_id: theirs.id }, [])
+  }
 })
 
 t.test('organizations are filtered by the membership', async (t) => {

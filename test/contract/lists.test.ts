@@ -21,6 +21,7 @@ import {
   insertedCheckout,
   insertedOrder,
   insertedPrice,
+  insertedCustomer,
   insertedProduct,
   insertedDispute,
   insertedPayment,
@@ -289,6 +290,12 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const ids = await createMany(() => insertedProduct(server, { name: 'Alike' }))
     await prisma.product.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
+  },
+  async listCustomers() {
+    await prisma.customer.updateMany({ data: { deletedAt: new Date() } })
+    const ids = await createMany(() => insertedCustomer(server, { name: 'Alike' }))
+    await prisma.customer.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request: await requestFor(server, 'listCustomers'), ids }
   },
   async listPrices() {
     const product = await insertedProduct(server)
@@ -612,6 +619,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listDocuments: 'documents',
   listSources: 'knowledge_sources',
   listProducts: 'products',
+  listCustomers: 'customers',
   listOrders: 'orders',
   listRefunds: 'refunds',
   listAllRefunds: 'refunds',

@@ -11,7 +11,10 @@ const server = await startServer(t)
 const document = JSON.parse(
   readFileSync(new URL('../../generated/openapi.json', import.meta.url), 'utf8'),
 ) as any
-const updates = Object.values<OperationInfo>(operations).filter(({ method }) => method === 'PUT')
+// A PUT that may create replaces.
+const updates = Object.values<OperationInfo>(operations).filter(
+  ({ method, replies }) => method === 'PUT' && replies[201] === undefined,
+)
 
 t.test('every PUT is published as PATCH', async (t) => {
   t.ok(updates.length >= 13)

@@ -57,6 +57,8 @@ for (const { id, projectAccess } of operationInfos) {
 }
 await database.prisma.member.deleteMany({ where: { userId: former.id } })
 const theirIds = idsOfOwner()
+const customer = await database.prisma.customer.findFirstOrThrow({ where: { userId: owner.id } })
+theirIds.set('cus', new Set([customer.id]))
 // Paying one of these orders would answer the open session of the owner.
 await insertedCheckout(server, [...theirIds.get('ord')!].at(-1)!)
 await catalogFor(server)

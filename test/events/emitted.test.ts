@@ -22,7 +22,12 @@ import {
   successStatus,
 } from '../support/operations/operation-fixtures.ts'
 import type { Fixture, OperationRequest } from '../support/operations/operation-fixture.ts'
-import { catalogFor, insertedSubscription, pages } from '../support/database/db-fixtures-payments.ts'
+import {
+  catalogFor,
+  insertedOrder,
+  insertedSubscription,
+  pages,
+} from '../support/database/db-fixtures-payments.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { recordChanges, whenDelivered } from '../support/server/changes.ts'
 import { createApiKey, createMember, createProject, createUser } from '../support/database/db-fixtures.ts'
@@ -129,6 +134,10 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateProduct: 'product.updated',
   createPrice: 'price.created',
   updatePrice: 'price.updated',
+  createCustomer: 'customer.created',
+  updateCustomer: 'customer.updated',
+  deleteCustomer: 'customer.deleted',
+  upsertCustomer: 'customer.updated',
   createOrder: 'order.created',
   cancelOrder: 'order.canceled',
   createRefund: 'refund.created',
@@ -433,7 +442,8 @@ for (const info of writes) {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
       projectId: projectId ?? organizationId,
-      userId: audience === 'user' || isOwn ? caller.id : null,
+      // Sellers read the event of a customer as that of a sale.
+      userId: type.startsWith('customer.') ? about.id : audience === 'user' || isOwn ? caller.id : null,
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.
@@ -538,7 +548,7 @@ for (const info of writes) {
         },
       ],
     ]
-    if (ask.params !== undefined) refusals.push([404, withUnknownIds(ask), {}])
+    if (ask.params !== undefined && id !== 'upsertCustomer') refusals.push([404, withUnknownIds(ask), {}])
     if (info.ifMatch !== null) refusals.push([412, ask, { headers: { 'if-match': '"stale"' } }])
     for (const status of Object.keys(others ?? {})
       .map(Number)
@@ -563,6 +573,8 @@ t.test('a read emits no event', async (t) => {
 for (const { what, make, types } of severalThings) {
   t.test(`${what} leaves ${types.length === 0 ? 'no event' : types.join(', ')}`, async (t) => {
     const caller = await server.person()
+    // So that the sale makes no customer.
+    await insertedOrder(server, caller.id)
     const endpointId = await listen(caller)
     const undo = { ...(await make(caller)), server: await undoingServer(), caller }
     const before = await changes()

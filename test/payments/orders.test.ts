@@ -443,10 +443,10 @@ t.test('each request runs a known number of statements', async (t) => {
   const started = await subscribe(server, ada, catalog.monthly, { card: null })
   const project = (await ada.client.post('/projects', { name: 'shop' })).body.id
   const costs: Array<[string, number, () => Promise<unknown>]> = [
-    ['an order', 5, () => order()],
+    ['an order', 6, () => order()],
     [
       'an order of 100 items in a project',
-      6,
+      7,
       () =>
         order(
           Array.from({ length: 100 }, () => ({ price_id: catalog.price })),
@@ -456,10 +456,10 @@ t.test('each request runs a known number of statements', async (t) => {
     ['reading an order', 1, () => get(`orders/${created.id}`)],
     ['a list of orders', 1, () => get('orders?limit=100')],
     ['reading a session', 1, () => get(`checkout/${session}`)],
-    ['a session with a new order', 8, () => createCheckout(ada, { items: [{ price_id: catalog.price }] })],
+    ['a session with a new order', 9, () => createCheckout(ada, { items: [{ price_id: catalog.price }] })],
     [
       'a session with a new subscription',
-      11,
+      12,
       () => createCheckout(ada, { mode: 'subscription', items: [{ price_id: catalog.monthly }] }),
     ],
     ['a session of an existing order', 9, () => createCheckout(ada, { order_id: other.id })],

@@ -196,6 +196,14 @@ const cases: Record<QuotaName | 'storage_bytes', Case> = {
       () =>
         client.post('/ai/chat', { messages: [{ role: 'user', content: unique() }] }),
   },
+  customers: {
+    role: 'admin',
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/payments/customers', { name: unique() }),
+    remove: ({ body }) => ['DELETE', `/payments/customers/${body.id}`],
+  },
   pending_orders: {
     prepare: async ({ client }) => {
       const { price } = await createCatalog(server)

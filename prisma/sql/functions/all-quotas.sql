@@ -29,6 +29,8 @@ AS $function$
     ('sessions', 'ai_sessions', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('messages', 'ai_messages', 'user_id', 'count(*)', 'true', NULL, true),
     ('pending_orders', 'orders', 'owner_id', 'count(*)', 'status = ''pending''', 'status', true),
+    ('customers', 'customers', 'coalesce(organization_id, created_by)', 'count(*)',
+      'deleted_at IS NULL AND coalesce(organization_id, created_by) IS NOT NULL', 'deleted_at', true),
     ('organizations', 'organizations', 'created_by', 'count(*)', 'true', NULL, false),
     ('organization_members', 'organization_members', 'created_by', 'count(*)', 'created_by IS NOT NULL',
       NULL, true),

@@ -9,6 +9,8 @@ coalesce(c.project_id, c.owner_id) = :workspace_id
 c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 c.owner_id = :user_id
+-- @filter customer_id
+c.customer_id = :customer_id
 -- @common c.id=chk c.updated_at c.metadata
 -- @filter status
 c.status = ANY(:status)

@@ -9,6 +9,8 @@ o.workspace_id = :workspace_id
 o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 o.owner_id = :user_id
+-- @filter customer_id
+o.customer_id = :customer_id
 -- @filter created_by
 o.created_by = :created_by
 -- @common o.id=ord o.updated_at o.metadata

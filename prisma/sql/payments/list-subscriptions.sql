@@ -9,6 +9,8 @@ s.workspace_id = :workspace_id
 s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
 -- @filter user_id
 s.owner_id = :user_id
+-- @filter customer_id
+s.customer_id = :customer_id
 -- @common s.id=sub s.updated_at s.metadata
 -- @filter status
 s.status = ANY(:status)

@@ -2,7 +2,7 @@
 -- The first item has the suffix of the subscription's id.
 -- @type metadata Record<string, string>
 -- @type items Schemas['SubscriptionItem'][]
-s.id, s.owner_id AS user_id, s.status,
+s.id, s.owner_id AS user_id, s.customer_id AS "customer_id!", s.status,
 jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
   'quantity', s.quantity)) AS "items!",
 s.price_id, s.quantity, s.period_start AS current_period_start,

@@ -21,5 +21,8 @@ WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = :id),
   endpoints AS (
     UPDATE webhook_endpoints SET {webhooks/deleted-endpoint} WHERE user_id = :id AND deleted_at IS NULL
   ),
+  customers_of_user AS (
+    UPDATE customers SET {customers/forgotten} WHERE user_id = :id
+  ),
   settings_of_user AS (DELETE FROM settings WHERE user_id = :id)
 DELETE FROM avatars WHERE user_id = :id

@@ -17,6 +17,7 @@ export interface Schema {
   maxItems?: number
   const?: unknown
   oneOf?: Schema[]
+  anyOf?: Schema[]
 }
 export interface Parameter {
   name: string

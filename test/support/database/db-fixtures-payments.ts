@@ -1,5 +1,6 @@
 // Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
 // is the sandbox.
+import * as customers from '../../../generated/sql/customers.ts'
 import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
 import type { components } from '../../../generated/types.ts'
@@ -65,6 +66,25 @@ export async function insertedProduct(
   const id = newIdAt('prod', await paymentsNow(database))
   const fields = { name, description: 'Ten seats', active: true, metadata: {}, created_by: null }
   await products.insert(database, { id, ...fields, created_at: timeOf(id) })
+  return id
+}
+
+const noCustomer = {
+  external_id: null,
+  email: null,
+  name: null,
+  address: null,
+  locale: null,
+  created_by: null,
+}
+
+export async function insertedCustomer(
+  { services: { database } }: TestServer,
+  fields: Partial<components['schemas']['CustomerCreate']> = {},
+): Promise<string> {
+  const id = newIdAt('cus', await paymentsNow(database))
+  const row = { ...noCustomer, user_id: null, tax_ids: [], metadata: {}, ...fields }
+  await customers.insert(database, { ...row, id, created_at: timeOf(id) })
   return id
 }
 

@@ -11,6 +11,7 @@ import {
   insertedConfirmation,
   insertedDispute,
   insertedPayment,
+  insertedCustomer,
   insertedRefund,
   insertedSubscription,
   pages,
@@ -30,6 +31,40 @@ const onCatalogue: RequestBuilder = async ({ server }) => {
 const onProduct =
   (body?: Body): RequestBuilder =>
   async ({ server }) => ({ params: { id: await insertedProduct(server) }, body: body?.() })
+const customerFields = () => ({
+  email: `${fresh()}@example.com`,
+  name: `Grace Hopper ${fresh()}`,
+  address: {
+    line1: '1 Main Street',
+    line2: '2nd floor',
+    city: 'Arlington',
+    state: 'Virginia',
+    postal_code: '22201',
+    country: 'US',
+  },
+  tax_ids: [{ type: 'us_ein', value: fresh() }],
+  locale: 'en-US',
+  metadata,
+})
+const onCustomer =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await insertedCustomer(server) }, body: body?.() })
+const onExternalId =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => {
+    const external_id = fresh()
+    await insertedCustomer(server, { external_id })
+    return { params: { external_id }, body: body?.() }
+  }
+/** A customer whose checkout session is open. */
+const onBusyCustomer: RequestBuilder = async ({ server, caller }) => {
+  const checkout = await insertedCheckout(server, await insertedOrder(server, caller.id))
+  const { customerId } = await server.services.database.prisma.checkout.findUniqueOrThrow({
+    where: { id: checkout },
+  })
+  return { params: { id: customerId! } }
+}
+
 const onPrice =
   (body?: Body): RequestBuilder =>
   async ({ server }) => ({
@@ -160,6 +195,8 @@ const ordering =
   async (context) => {
     const project = await projectFor(context, where)
     const { price } = await catalogFor(context.server)
+    // So that the sale makes none.
+    await insertedOrder(context.server, context.caller.id)
     return {
       project,
       body: { project_id: project, items: [{ price_id: price, quantity: randomInt(1, 1000) }], metadata },
@@ -181,6 +218,41 @@ export const paymentsFixtures = {
   createProduct: { build: () => ({ body: productFields() }) },
   getProduct: { build: onProduct() },
   updateProduct: { build: onProduct(productChange) },
+  listCustomers: { build: () => ({}) },
+  createCustomer: {
+    build: () => ({ body: customerFields() }),
+    byStatus: {
+      404: () => ({ body: { user_id: `usr_${unknownUlid}` } }),
+      409: async ({ server }) => {
+        const external_id = fresh()
+        await insertedCustomer(server, { external_id })
+        return { body: { external_id } }
+      },
+    },
+  },
+  getCustomer: { build: onCustomer() },
+  updateCustomer: {
+    build: onCustomer(() => ({ external_id: fresh(), ...customerFields() })),
+    byStatus: {
+      409: async ({ server }) => {
+        const external_id = fresh()
+        await insertedCustomer(server, { external_id })
+        return { params: { id: await insertedCustomer(server) }, body: { external_id } }
+      },
+    },
+  },
+  deleteCustomer: { build: onCustomer(), byStatus: { 409: onBusyCustomer } },
+  getCustomerByExternalId: {
+    build: onExternalId(),
+    byStatus: { 404: () => ({ params: { external_id: fresh() } }) },
+  },
+  upsertCustomer: {
+    build: onExternalId(customerFields),
+    byStatus: {
+      201: () => ({ params: { external_id: fresh() }, body: customerFields() }),
+      404: () => ({ params: { external_id: 'x'.repeat(201) }, body: customerFields() }),
+    },
+  },
   listPrices: {
     build: onCatalogue,
     byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },

@@ -274,6 +274,12 @@ export const exceptions: Exception[] = [
     reason: 'a filter of what the caller may read, which then matches nothing',
   },
   {
+    operations: ['listOrders', 'listCheckouts', 'listSubscriptions'],
+    field: 'query customer_id',
+    expected: 'own',
+    reason: 'a filter of what the caller may read, which then matches nothing',
+  },
+  {
     operations: ['listCheckouts', 'listAllRefunds', 'listPayments', 'listDisputes'],
     field: 'query order_id',
     expected: 'own',

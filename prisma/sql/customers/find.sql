@@ -1,0 +1,5 @@
+-- A customer of the operator.
+-- @optional
+SELECT {columns}
+FROM customers t
+WHERE t.id = :id AND {is-living}

@@ -1,0 +1,20 @@
+-- The customers of the operator.
+-- @page
+SELECT {columns}
+FROM customers t
+WHERE {is-living}
+-- @common t.id=cus t.updated_at t.metadata
+-- @filter email
+t.email = :email
+-- @filter external_id
+t.external_id = :external_id
+-- @filter user_id
+t.user_id = :user_id
+-- @filter created_by
+t.created_by = :created_by
+-- @sort created_at
+t.id
+-- @sort updated_at
+t.updated_at
+-- @id
+t.id

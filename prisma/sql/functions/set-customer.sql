@@ -1,0 +1,26 @@
+-- Each sale has a customer: a renewal that of the subscription, a checkout session that of the order, and
+-- another sale that of its owner.
+CREATE OR REPLACE FUNCTION set_customer()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF TG_TABLE_NAME = 'checkouts' THEN
+    SELECT o.customer_id INTO NEW.customer_id FROM orders o WHERE o.id = NEW.order_id;
+  ELSIF NEW.customer_id IS NULL AND TG_TABLE_NAME = 'orders' THEN
+    SELECT s.customer_id INTO NEW.customer_id FROM subscriptions s WHERE s.id = NEW.subscription_id;
+  END IF;
+  IF NEW.customer_id IS NULL THEN
+    SELECT c.id INTO NEW.customer_id FROM customer_of_user(NEW.owner_id) c;
+  END IF;
+  RETURN NEW;
+END $function$;
+
+CREATE OR REPLACE TRIGGER checkouts_set_customer BEFORE INSERT ON checkouts
+  FOR EACH ROW EXECUTE FUNCTION set_customer();
+
+CREATE OR REPLACE TRIGGER orders_set_customer BEFORE INSERT ON orders
+  FOR EACH ROW EXECUTE FUNCTION set_customer();
+
+CREATE OR REPLACE TRIGGER subscriptions_set_customer BEFORE INSERT ON subscriptions
+  FOR EACH ROW EXECUTE FUNCTION set_customer();

@@ -1,0 +1,41 @@
+// Customers of the operator. Only sellers read them; a user's own sales name the customer.
+import * as sql from '../../generated/sql/customers.ts'
+import type { components } from '../../generated/types.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
+import { conflict, notFound } from '../../infra/errors.ts'
+import type { Emitter } from '../events/emit.ts'
+
+export type Customer = components['schemas']['Customer']
+
+/** Events of a customer belong to the customer alone, so that only sellers read them. */
+export const readerOf = ({ id }: Customer): string => id
+
+/** The customer of a user who buys, locked against deletion. The first sale makes it. */
+export async function customerOfUser(tx: Transaction, events: Emitter, userId: string): Promise<string> {
+  const { id, is_new: isNew } = await sql.customerOfUser(tx, { user_id: userId })
+  if (isNew) {
+    const customer = (await sql.find(tx, { id }))!
+    await events.emit(tx, 'customer.created', customer, { userId: readerOf(customer) })
+  }
+  return id
+}
+
+/** Locks a person who exists. Throws 404. */
+export async function requireBuyer(tx: Transaction, id: string): Promise<void> {
+  if ((await sql.lockBuyer(tx, { id })) === undefined) throw notFound('user', id)
+}
+
+/** Throws 404 for an unknown id of the seller's own. */
+export async function findByExternalId(db: Db, externalId: string): Promise<Customer> {
+  const customer = await sql.findByExternalId(db, { external_id: externalId })
+  if (customer === undefined) throw notFound('customer', externalId)
+  return customer
+}
+
+/** Throws 409 for a locked customer with a running subscription or an open checkout session. */
+export async function requireNothingOpen(tx: Transaction, { id }: Customer): Promise<void> {
+  const { subscription, checkout } = await sql.blockersOfDeletion(tx, { id })
+  if (subscription)
+    throw conflict('subscription', 'A subscription of the customer has not ended. Cancel it first.')
+  if (checkout) throw conflict('open_checkout', 'The customer has an open checkout session. Expire it first.')
+}

@@ -1,0 +1,154 @@
+// Customers of the operator: who reads them, and the customer of each sale.
+import { readFileSync, readdirSync } from 'node:fs'
+import { resolve } from 'node:path'
+import t from 'tap'
+import { createApiKey, createUser } from '../support/database/db-fixtures.ts'
+import { insertedCustomer, insertedOrder } from '../support/database/db-fixtures-payments.ts'
+import { createClient } from '../support/http/client.ts'
+import {
+  cards,
+  createCatalog,
+  createCheckout,
+  eventTypesOf,
+  pages,
+  payWithCard,
+  subscribe,
+} from '../support/operations/catalog-fixtures.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+
+const server = await startServer(t)
+const { admin, services } = server
+const { prisma } = services.database
+const { price, monthly } = await createCatalog(server)
+const items = [{ price_id: price }]
+const path = '/payments/customers'
+const buy = async ({ client }: Person) => (await client.post('/payments/orders', { items })).body
+const customerOf = async ({ id }: { id: string }): Promise<any> =>
+  (await admin.client.get(`${path}?user_id=${id}`)).body.data[0]
+const refused = (constraint: string) => ({ status: 409, body: { error: { details: { constraint } } } })
+
+t.test('only sellers see customers, and their events', async (t) => {
+  const buyer = await server.person()
+  const reader = createClient(
+    server.url,
+    (await createApiKey(server, admin.id, { scopes: ['payments:read', 'payments:write'] })).secret,
+  )
+  const { body: customer } = await admin.client.post(path, { user_id: buyer.id, email: 'Ada@Example.com' })
+  t.match(customer, { user_id: buyer.id, email: 'ada@example.com', created_by: admin.id, tax_ids: [] })
+  for (const client of [buyer.client, reader]) {
+    t.equal((await client.get(path)).status, 403)
+    t.equal((await client.get(`${path}/${customer.id}`)).status, 403)
+    t.equal((await client.put(`${path}/${customer.id}`, { name: 'Eve' })).status, 403)
+    t.equal((await client.put(`${path}/by-external-id/1`, {})).status, 403)
+    t.equal((await client.delete(`${path}/${customer.id}`)).status, 403)
+    t.same((await client.get('/events?type=customer.created')).body.data, [])
+  }
+  t.match((await admin.client.get('/events?type=customer.created')).body.data, [
+    { data: { object: customer } },
+  ])
+  t.match(await admin.client.post(path, { user_id: buyer.id }), refused('user_id_taken'))
+  t.equal((await admin.client.post(path, { user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' })).status, 404)
+})
+
+t.test('the first sale to a user makes the customer, once', async (t) => {
+  const buyer = await server.person()
+  const orders = await Promise.all(Array.from({ length: 5 }, () => buy(buyer)))
+  const customer = await customerOf(buyer)
+  t.match(customer, { user_id: buyer.id, email: buyer.email, created_by: null })
+  t.ok(orders.every((order) => order.customer_id === customer.id))
+  t.same(await eventTypesOf(server, customer.id), ['customer.created'])
+  const sold = await admin.client.post('/payments/orders', { items, user_id: buyer.id })
+  t.equal(sold.body.customer_id, customer.id)
+  const session = await createCheckout(buyer, { mode: 'subscription', items: [{ price_id: monthly }] })
+  t.equal(session.customer_id, customer.id)
+  const { body: subscription } = await buyer.client.get(`/payments/subscriptions/${session.subscription_id}`)
+  t.equal(subscription.customer_id, customer.id)
+  t.equal((await buyer.client.get(`/payments/orders?customer_id=${customer.id}`)).body.data.length, 7)
+})
+
+t.test('an upsert creates, replaces, and happens once', async (t) => {
+  const at = `${path}/by-external-id/${encodeURIComponent('crm/7 ü')}`
+  t.equal((await admin.client.get(at)).status, 404)
+  const both = await Promise.all([1, 2, 3].map((n) => admin.client.put(at, { name: `Ada ${n}` })))
+  t.same(both.map(({ status }) => status).sort(), [200, 200, 201])
+  const [{ id }] = both.map(({ body }) => body)
+  t.ok(both.every(({ body }) => body.id === id && body.external_id === 'crm/7 ü'))
+  const full = { email: 'a@example.com', tax_ids: [{ type: 'eu_vat', value: 'DE1' }], metadata: { a: '1' } }
+  await admin.client.put(at, full)
+  const { body: cleared } = await admin.client.put(at, { name: 'Ada' })
+  t.match(cleared, { id, name: 'Ada', email: null, tax_ids: [], metadata: {} })
+  t.same((await admin.client.put(at, { name: 'Ada' })).body, cleared, 'nothing changes')
+  t.same((await admin.client.get(at)).body, cleared)
+  const { body: other } = await admin.client.post(path, { name: 'Bob' })
+  t.match(
+    await admin.client.put(`${path}/${other.id}`, { external_id: 'crm/7 ü' }),
+    refused('external_id_taken'),
+  )
+  const { status } = await admin.client.call('PUT', `${path}/by-external-id/new`, {
+    body: {},
+    headers: { 'if-match': '*' },
+  })
+  t.equal(status, 412, 'If-Match creates nothing')
+  t.equal((await admin.client.get(`${path}/by-external-id/new`)).status, 404)
+})
+
+t.test('a customer with a running subscription or an open session is not deleted', async (t) => {
+  const buyer = await server.person()
+  const session = await createCheckout(buyer, { items })
+  const { id } = await customerOf(buyer)
+  t.match(await admin.client.delete(`${path}/${id}`), refused('open_checkout'))
+  await payWithCard(server, session.id, cards.succeeds)
+  const subscribed = await subscribe(server, buyer, monthly)
+  t.match(await admin.client.delete(`${path}/${id}`), refused('subscription'))
+  await buyer.client.post(`/payments/subscriptions/${subscribed.id}/cancel`, { at_period_end: false })
+  await admin.client.put(`${path}/${id}`, { external_id: `of-${buyer.id}` })
+  t.equal((await admin.client.delete(`${path}/${id}`)).status, 204)
+  t.equal((await admin.client.get(`${path}/${id}`)).status, 404)
+  t.equal((await admin.client.delete(`${path}/${id}`)).status, 404)
+  t.equal((await admin.client.get(`${path}/by-external-id/of-${buyer.id}`)).status, 404)
+  const row = await prisma.customer.findUniqueOrThrow({ where: { id } })
+  t.match(row, { userId: null, externalId: null, email: null, name: null, address: null, metadata: {} })
+  t.equal((await buyer.client.get(`/payments/orders/${session.order_id}`)).body.customer_id, id)
+  const { body: next } = await buyer.client.post('/payments/orders', { items })
+  t.not(next.customer_id, id, 'the next sale makes another customer')
+})
+
+t.test('a deletion and a checkout at once: one of them wins', async (t) => {
+  for (let i = 0; i < 5; i++) {
+    const buyer = await server.person()
+    const id = await insertedCustomer(server, { user_id: buyer.id })
+    const [deletion, session] = await Promise.all([
+      admin.client.delete(`${path}/${id}`),
+      buyer.client.post('/payments/checkout', { ...pages, items }),
+    ])
+    t.equal(session.status, 201)
+    t.equal(deletion.status, session.body.customer_id === id ? 409 : 204)
+  }
+})
+
+t.test('the deletion of a user takes the personal data of the customer', async (t) => {
+  const buyer = await server.person()
+  const { customer_id: id } = await buy(buyer)
+  t.equal((await admin.client.delete(`/users/${buyer.id}`)).status, 204)
+  t.equal((await admin.client.get(`${path}/${id}`)).status, 404)
+  t.match(await prisma.customer.findUniqueOrThrow({ where: { id } }), {
+    userId: null,
+    email: null,
+    name: null,
+  })
+})
+
+t.test('the migration gives earlier sales a customer', async (t) => {
+  const [buyer, deleted] = [await createUser(server), await createUser(server)]
+  const orders = [await insertedOrder(server, buyer), await insertedOrder(server, deleted)]
+  const forget = 'UPDATE orders SET customer_id = NULL WHERE id = ANY($1)'
+  await services.database.pool.query(forget, [orders])
+  await prisma.customer.deleteMany({ where: { userId: { in: [buyer, deleted] } } })
+  await prisma.user.update({ where: { id: deleted }, data: { status: 'deleted', email: null } })
+  const migrations = resolve(import.meta.dirname, '../../prisma/migrations')
+  const name = readdirSync(migrations).find((each) => each.endsWith('_customers_of_sales'))!
+  await services.database.pool.query(readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
+  const found = await prisma.order.findMany({ where: { id: { in: orders } }, include: { customer: true } })
+  for (const { ownerId, customer } of found)
+    t.match(customer, { userId: ownerId, deletedAt: ownerId === deleted ? Date : null })
+})
