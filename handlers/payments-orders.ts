@@ -20,11 +20,11 @@ export const paymentsOrders = {
   },
 
   async createOrder(request, services) {
-    const { project_id: projectId = null, user_id: buyer, items, metadata } = request.body
+    const { project_id: projectId = null, items, metadata } = request.body
     const { events, gateways } = services
     const createdBy = request.principal.userId
     return await services.db.transaction(async (tx) => {
-      const ownerId = await openSale(tx, services, request, { projectId, buyer })
+      const ownerId = await openSale(tx, services, request, request.body)
       const priced = await priceItems(tx, items)
       gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
       const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })

@@ -184,15 +184,47 @@ export interface LockRow {
 }
 
 /**
- * Removes the personal data of a locked customer. The row stays for the orders.
+ * Removes the personal data of a locked customer, and the e-mails to it. The row stays for the orders.
  * @see prisma/sql/customers/remove.sql
  */
 export const remove = none<{ id: string }>(
   'customers/remove',
-  `UPDATE customers t SET user_id = NULL, external_id = NULL, email = NULL, name = NULL, address = NULL, tax_ids = '[]', locale = NULL,
+  `WITH mails_to_customer AS (
+  DELETE FROM mails m USING customers t WHERE t.id = $1 AND m.recipient = t.email AND m.user_id IS NULL
+    AND m.kind IN ('receipt', 'refund_receipt')
+)
+UPDATE customers t SET user_id = NULL, external_id = NULL, email = NULL, name = NULL, address = NULL, tax_ids = '[]', locale = NULL,
 metadata = '{}', deleted_at = now() WHERE id = $1`,
   ['id'],
 )
+
+/**
+ * A customer of the operator, locked against deletion.
+ * @see prisma/sql/customers/share.sql
+ */
+export const share = optional<{ id: string }, ShareRow>(
+  'customers/share',
+  `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
+t.created_at, t.updated_at
+FROM customers t
+WHERE t.id = $1 AND t.organization_id IS NULL AND t.deleted_at IS NULL
+FOR SHARE`,
+  ['id'],
+)
+export interface ShareRow {
+  id: string
+  user_id: string | null
+  external_id: string | null
+  email: string | null
+  name: string | null
+  address: Schemas['Address'] | null
+  tax_ids: Schemas['TaxId'][]
+  locale: string | null
+  metadata: Record<string, string>
+  created_by: string | null
+  created_at: string
+  updated_at: string
+}
 
 /**
  * Inserts a customer with this `external_id`; if there is one, locks and returns it as it is.

@@ -32,13 +32,13 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['amount', 'at', 'order_id'],
 )
 export interface AddRefundedAmountRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -197,7 +197,7 @@ export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
 FROM checkouts c
 WHERE c.id = $1`,
   ['id'],
@@ -205,7 +205,7 @@ WHERE c.id = $1`,
 )
 export interface FindCheckoutRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -441,7 +441,7 @@ export const findOrder = optional<{ id: string }, FindOrderRow>(
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
 FROM orders o
 WHERE o.id = $1`,
   ['id'],
@@ -450,7 +450,7 @@ WHERE o.id = $1`,
 export interface FindOrderRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -524,7 +524,7 @@ WHERE r.id = $2`,
 )
 export interface FindRefundAccessRow {
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -560,7 +560,7 @@ export interface FindRefundRow {
   id: string
   order_id: string
   project_id: string | null
-  user_id: string
+  user_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -600,7 +600,7 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -608,7 +608,7 @@ WHERE s.id = $1`,
 )
 export interface FindSubscriptionRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -677,12 +677,12 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
 SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id FROM c`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id" FROM c`,
   ['id', 'project_id', 'owner_id', 'mode', 'order_id', 'owns_order', 'subscription_id', 'total_amount', 'currency', 'url', 'success_url', 'cancel_url', 'gateway', 'metadata', 'expires_at', 'created_at'],
 )
 export interface InsertCheckoutRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -774,13 +774,13 @@ SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id FROM o`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id" FROM o`,
   ['id', 'number', 'project_id', 'owner_id', 'currency', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
 )
 export interface InsertOrderRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -883,7 +883,7 @@ export interface ListAllRefundsRow {
   id: string
   order_id: string
   project_id: string | null
-  user_id: string
+  user_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -934,7 +934,7 @@ WHERE true`,
 )
 export interface ListCheckoutsRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -1050,7 +1050,7 @@ WHERE true`,
 export interface ListOrdersRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -1169,7 +1169,7 @@ export interface ListRefundsRow {
   id: string
   order_id: string
   project_id: string | null
-  user_id: string
+  user_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -1221,7 +1221,7 @@ WHERE true`,
 )
 export interface ListSubscriptionsRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -1248,7 +1248,7 @@ export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutR
   `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
 FROM checkouts c
 WHERE c.order_id = $1 AND c.status = 'open'
 FOR NO KEY UPDATE`,
@@ -1256,7 +1256,7 @@ FOR NO KEY UPDATE`,
 )
 export interface LockOpenCheckoutRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -1291,7 +1291,7 @@ export const lockOrder = optional<{ id: string }, LockOrderRow>(
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
 FROM orders o
 WHERE o.id = $1
 FOR NO KEY UPDATE`,
@@ -1300,7 +1300,7 @@ FOR NO KEY UPDATE`,
 export interface LockOrderRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -1331,7 +1331,7 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1339,7 +1339,7 @@ FOR NO KEY UPDATE OF s`,
 )
 export interface LockSubscriptionOfOrderRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -1375,7 +1375,7 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
 FOR NO KEY UPDATE`,
@@ -1383,7 +1383,7 @@ FOR NO KEY UPDATE`,
 )
 export interface LockSubscriptionRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -1451,8 +1451,9 @@ WHERE id = 1`,
  */
 export const readAbandoned = one<{ id: string }, ReadAbandonedRow>(
   'payments/read-abandoned',
-  `SELECT s.abandoned OR u.status = 'deleted' OR coalesce(p.status = 'deleted', false) AS abandoned
-FROM subscriptions s JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
+  `SELECT s.abandoned OR coalesce(u.status = 'deleted', false) OR coalesce(p.status = 'deleted', false)
+  AS abandoned
+FROM subscriptions s LEFT JOIN users u ON u.id = s.owner_id LEFT JOIN projects p ON p.id = s.project_id
 WHERE s.id = $1`,
   ['id'],
   { reads: true },
@@ -1484,7 +1485,7 @@ FOR NO KEY UPDATE OF s`,
 )
 export interface ReadAndLockSubscriptionRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -1506,7 +1507,7 @@ export interface ReadAndLockSubscriptionRow {
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -1531,7 +1532,7 @@ WHERE c.id = $2`,
 )
 export interface ReadCheckoutAndLockProjectRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -1552,7 +1553,7 @@ export interface ReadCheckoutAndLockProjectRow {
   gateway_reference: string | null
   gateway_url: string | null
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -1578,7 +1579,7 @@ WHERE c.id = $2`,
 )
 export interface ReadCheckoutRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -1599,7 +1600,7 @@ export interface ReadCheckoutRow {
   gateway_reference: string | null
   gateway_url: string | null
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -1705,7 +1706,7 @@ WHERE o.id = $2`,
 export interface ReadOrderAndLockProjectRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -1721,7 +1722,7 @@ export interface ReadOrderAndLockProjectRow {
   created_at: string
   updated_at: string
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -1778,7 +1779,7 @@ WHERE o.id = $2`,
 export interface ReadOrderRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -1794,20 +1795,21 @@ export interface ReadOrderRow {
   created_at: string
   updated_at: string
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
- * The state of a paid order, its payment and its refunds, oldest first, and the address of its buyer if it is
- * verified. That of a service account never is.
+ * The state of a paid order, its payment and its refunds, oldest first, and the address of its buyer: of a
+ * user if it is verified, which that of a service account never is; else of the customer.
  * @see prisma/sql/payments/read-paid-state.sql
  */
 export const readPaidState = one<{ id: string }, ReadPaidStateRow>(
   'payments/read-paid-state',
   `SELECT o.status, o.refunded_amount, o.paid_at AS "paid_at", o.updated_at, p.gateway, p.card,
-  (SELECT u.email FROM users u WHERE u.id = o.owner_id AND u.email_verified) AS "buyer_email",
+  CASE WHEN o.owner_id IS NULL THEN (SELECT c.email FROM customers c WHERE c.id = o.customer_id)
+    ELSE (SELECT u.email FROM users u WHERE u.id = o.owner_id AND u.email_verified) END AS "buyer_email",
   (SELECT coalesce(jsonb_agg(jsonb_build_object('amount', r.amount, 'at', r.updated_at)
       ORDER BY r.updated_at, r.id), '[]')
    FROM refunds r WHERE r.order_id = o.id AND r.status = 'succeeded') AS refunds
@@ -1926,7 +1928,7 @@ export interface ReadRefundRow {
   id: string
   order_id: string
   project_id: string | null
-  user_id: string
+  user_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -1984,7 +1986,7 @@ WHERE s.id = $2`,
 )
 export interface ReadSubscriptionRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2006,7 +2008,7 @@ export interface ReadSubscriptionRow {
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
   project_id: string | null
-  owner_id: string
+  owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
@@ -2059,12 +2061,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2099,12 +2101,12 @@ export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetCheckoutCompleteRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -2138,12 +2140,12 @@ export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
 WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
-c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id`,
+c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetCheckoutExpiredRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   url: string
   mode: 'payment' | 'subscription'
@@ -2188,12 +2190,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2244,12 +2246,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2287,13 +2289,13 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetOrderCanceledRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -2326,13 +2328,13 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id`,
+o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetOrderPaidRow {
   id: string
   number: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
@@ -2364,12 +2366,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2463,12 +2465,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['card', 'renews', 'id'],
 )
 export interface SetSubscriptionActiveRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2506,12 +2508,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2606,12 +2608,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
@@ -2654,12 +2656,12 @@ jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id
   'quantity', s.quantity)) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
 s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['start', 'end', 'card', 'renews', 'id'],
 )
 export interface StartSubscriptionRow {
   id: string
-  user_id: string
+  user_id: string | null
   customer_id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]

@@ -17,7 +17,8 @@ export async function noteRefusal(
 ): Promise<void> {
   if (!(error instanceof ApiError)) return
   const { limit, constraint = '' } = error.details
-  const subjectId = error.limitedId ?? accountId
+  // The seller gets the event of a customer without a user.
+  const subjectId = error.limitedId?.startsWith('cus_') ? accountId : (error.limitedId ?? accountId)
   if (limit === undefined || subjectId === null || passing.includes(constraint)) return
   await db.transaction((tx) => noteReachedLimit(tx, events, limit, subjectId))
 }

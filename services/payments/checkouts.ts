@@ -10,7 +10,7 @@ import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { OwnedOrder } from './orders.ts'
+import { withOwner, type OwnedOrder } from './orders.ts'
 import type { SalesFilter } from './sales.ts'
 
 export type Checkout = components['schemas']['Checkout']
@@ -39,7 +39,7 @@ export async function openCheckout(
     principal,
   } = request
   const read = lockProject ? sql.readCheckoutAndLockProject : sql.readCheckout
-  const row = await read(db, { id, user_id: principal.userId })
+  const row = withOwner(await read(db, { id, user_id: principal.userId }))
   requireAccess(row, request, { name: 'checkout session', id })
   const { your_role: _role, project_status: _project, ...checkout } = row
   return checkout

@@ -86,12 +86,12 @@ async function createOrder(
   services: PaymentServices,
   { body, ...request }: CheckoutRequest,
 ): Promise<OwnedOrder> {
-  const { mode = 'payment', items, project_id: projectId = null, user_id: buyer, metadata } = body
+  const { mode = 'payment', items, project_id: projectId = null, metadata } = body
   if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
   const recurring = mode === 'subscription'
   if (recurring && items.length > 1)
     throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
-  const ownerId = await openSale(tx, services, request, { projectId, buyer })
+  const ownerId = await openSale(tx, services, request, body)
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
   const createdBy = request.principal.userId

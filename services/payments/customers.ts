@@ -20,6 +20,13 @@ export async function customerOfUser(tx: Transaction, events: Emitter, userId: s
   return id
 }
 
+/** Locks a customer against deletion. Throws 404. */
+export async function shareCustomer(tx: Transaction, id: string): Promise<Customer> {
+  const customer = await sql.share(tx, { id })
+  if (customer === undefined) throw notFound('customer', id)
+  return customer
+}
+
 /** Locks a person who exists. Throws 404. */
 export async function requireBuyer(tx: Transaction, id: string): Promise<void> {
   if ((await sql.lockBuyer(tx, { id })) === undefined) throw notFound('user', id)

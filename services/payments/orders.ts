@@ -15,11 +15,18 @@ import type { SalesFilter } from './sales.ts'
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
 
-/** An order with its owner, whom the API does not return. */
+/** An order with its owner, whom the API does not return: the user, or a customer without one. */
 export type OwnedOrder = Order & { owner_id: string }
 
 export function toOrder({ owner_id: _owner, ...order }: OwnedOrder): Order {
   return order
+}
+
+/** The row with its owner: of a customer without a user, the customer. */
+export function withOwner<Row extends { owner_id: string | null; customer_id: string }>(
+  row: Row | undefined,
+): (Row & { owner_id: string }) | undefined {
+  return row && { ...row, owner_id: row.owner_id ?? row.customer_id }
 }
 
 /** The maximum total of an order, in minor units. */
@@ -47,7 +54,7 @@ export async function openOrder(
     principal,
   } = request
   const read = lockProject ? sql.readOrderAndLockProject : sql.readOrder
-  const row = await read(db, { id, user_id: principal.userId })
+  const row = withOwner(await read(db, { id, user_id: principal.userId }))
   requireAccess(row, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
   return order
@@ -127,6 +134,7 @@ export async function priceItems(
 
 export interface NewOrder {
   projectId: string | null
+  /** The user, or a customer without one. */
   ownerId: string
   /** The user who creates the order; default: none, for orders of the platform. */
   createdBy?: string

@@ -3,14 +3,14 @@
 // project, those of an organization that they administer, or their own outside all projects.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { ApiError, forbidden } from '../../infra/errors.ts'
+import { ApiError, forbidden, invalidField } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
-import { customerOfUser, requireBuyer } from './customers.ts'
+import { customerOfUser, requireBuyer, shareCustomer } from './customers.ts'
 
 interface SalesRequest {
   operation: OperationInfo
@@ -74,22 +74,40 @@ interface SaleRequest {
   noteProject?(id: string): void
 }
 
+/** Who buys; by default, the caller. */
+export interface Buyer {
+  project_id?: string
+  user_id?: string
+  customer_id?: string
+}
+
 /**
- * Authorizes a new sale to a user, in a project or outside all projects, and locks the project and the
- * customer of the user. The role in the project and the quota are those of the buyer, the scopes those of the
- * caller.
- * @returns the id of the buyer.
- * @throws 404 for an unknown user or project, 403 without permission, 409 for the project's status.
+ * Authorizes a new sale, in a project or outside all projects, and locks the project and the customer. The
+ * role in the project and the quota are those of the buyer, the scopes those of the caller.
+ * @returns the owner of the sale: the user, or a customer without one.
+ * @throws 404 for an unknown user, customer or project, 403 without permission, 409 for the project's status.
  */
 export async function openSale(
   tx: Transaction,
   { events }: { events: Emitter },
   request: SaleRequest,
-  { projectId, buyer = request.principal.userId }: { projectId: string | null; buyer?: string },
+  { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
 ): Promise<string> {
-  await authorizeSale(tx, request, projectId, buyer)
-  await customerOfUser(tx, events, buyer)
-  return buyer
+  let buyerId = userId ?? request.principal.userId
+  if (customerId !== undefined) {
+    requireSeller(request.principal, customerId)
+    if (userId !== undefined)
+      throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')
+    const customer = await shareCustomer(tx, customerId)
+    if (customer.user_id === null) {
+      if (projectId === undefined) return customerId
+      throw invalidField('project_id', 'customer', 'A customer without a user buys outside of projects.')
+    }
+    buyerId = customer.user_id
+  }
+  await authorizeSale(tx, request, projectId ?? null, buyerId)
+  await customerOfUser(tx, events, buyerId)
+  return buyerId
 }
 
 async function authorizeSale(

@@ -9,6 +9,7 @@ import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
+import { withOwner } from './orders.ts'
 import type { SalesFilter } from './sales.ts'
 
 export type Subscription = components['schemas']['Subscription']
@@ -46,7 +47,7 @@ export async function openSubscription(
     principal,
   } = request
   const read = lock ? sql.readAndLockSubscription : sql.readSubscription
-  const row = await read(db, { id, user_id: principal.userId })
+  const row = withOwner(await read(db, { id, user_id: principal.userId }))
   requireAccess(row, request, { name: 'subscription', id })
   const { your_role: _role, project_status: _project, ...subscription } = row
   return subscription

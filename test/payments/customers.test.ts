@@ -4,8 +4,10 @@ import { resolve } from 'node:path'
 import t from 'tap'
 import { createApiKey, createUser } from '../support/database/db-fixtures.ts'
 import { insertedCustomer, insertedOrder } from '../support/database/db-fixtures-payments.ts'
+import { mailsTo } from '../support/auth/mails.ts'
 import { createClient } from '../support/http/client.ts'
 import {
+  advance,
   cards,
   createCatalog,
   createCheckout,
@@ -14,9 +16,10 @@ import {
   payWithCard,
   subscribe,
 } from '../support/operations/catalog-fixtures.ts'
-import { startServer, type Person } from '../support/server/server.ts'
+import type { Person } from '../support/server/server.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
-const server = await startServer(t)
+const server = await startWorkingServer(t)
 const { admin, services } = server
 const { prisma } = services.database
 const { price, monthly } = await createCatalog(server)
@@ -136,6 +139,109 @@ t.test('the deletion of a user takes the personal data of the customer', async (
     email: null,
     name: null,
   })
+})
+
+t.test('a stranger pays a link, and only sellers see the sale', async (t) => {
+  const email = 'stranger@example.com'
+  const { body: customer } = await admin.client.post(path, { email, name: 'Ada' })
+  const session = await createCheckout(admin, { customer_id: customer.id, items })
+  t.match(session, { customer_id: customer.id, user_id: null, project_id: null })
+  t.equal((await payWithCard(server, session.id, cards.succeeds)).status, 303)
+  const { body: order } = await admin.client.get(`/payments/orders/${session.order_id}`)
+  t.match(order, { status: 'paid', customer_id: customer.id, user_id: null, created_by: admin.id })
+  const [receipt] = await mailsTo(server, email, 1)
+  t.match(receipt.subject, order.number)
+  t.notMatch(receipt.text, 'Sign in', 'a customer without a user has no key')
+  t.match((await admin.client.get(`/payments/orders/${order.id}/receipt`)).text, order.number)
+  const refund = await admin.client.post(`/payments/orders/${order.id}/refunds`, { amount: 100 })
+  t.match(refund.body, { user_id: null, status: 'succeeded' })
+  t.equal((await mailsTo(server, email, 2)).length, 2)
+
+  const other = await server.person()
+  for (const place of [`orders/${order.id}`, `checkout/${session.id}`, `refunds/${refund.body.id}`]) {
+    t.equal((await other.client.get(`/payments/${place}`)).status, 403, place)
+    t.equal((await admin.client.get(`/payments/${place}`)).status, 200, place)
+  }
+  const lists = [`orders?customer_id=${customer.id}`, `checkout?customer_id=${customer.id}`]
+  for (const list of lists) {
+    t.same((await other.client.get(`/payments/${list}`)).body.data, [], list)
+    t.equal((await admin.client.get(`/payments/${list}`)).body.data.length, 1, list)
+  }
+  for (const type of ['order.paid', 'checkout.completed', 'refund.created']) {
+    const about = ({ data }: any) => [order.id, session.id, refund.body.id].includes(data.object.id)
+    const seen = async ({ client }: Person) =>
+      (await client.get(`/events?type=${type}`)).body.data.filter(about)
+    t.equal((await seen(admin)).length, 1, type)
+    t.equal((await seen(other)).length, 0, type)
+  }
+
+  t.equal((await admin.client.delete(`${path}/${customer.id}`)).status, 204)
+  t.equal((await admin.client.get(`/payments/orders/${order.id}`)).body.customer_id, customer.id)
+  const mails = await prisma.mail.count({ where: { recipient: email } })
+  t.equal(mails, 0, 'the e-mails to the customer are deleted')
+})
+
+t.test('a subscription of a stranger renews', async (t) => {
+  const { body: customer } = await admin.client.post(path, {})
+  const session = await createCheckout(admin, {
+    mode: 'subscription',
+    customer_id: customer.id,
+    items: [{ price_id: monthly }],
+  })
+  await payWithCard(server, session.id, cards.succeeds)
+  await advance(server, { by_seconds: 40 * 86_400 })
+  const { data } = (await admin.client.get(`/payments/orders?subscription_id=${session.subscription_id}`))
+    .body
+  t.match(
+    data.map(({ status, customer_id, user_id }: any) => ({ status, customer_id, user_id })),
+    Array(2).fill({ status: 'paid', customer_id: customer.id, user_id: null }),
+  )
+  t.match(await admin.client.delete(`${path}/${customer.id}`), refused('subscription'))
+  const at = `/payments/subscriptions/${session.subscription_id}`
+  t.match((await admin.client.get(at)).body, { status: 'active', customer_id: customer.id })
+  t.equal((await admin.client.post(`${at}/cancel`, { at_period_end: false })).status, 200)
+  t.equal((await admin.client.delete(`${path}/${customer.id}`)).status, 204)
+})
+
+t.test('only sellers name a customer, and not beside a user or in a project', async (t) => {
+  const buyer = await server.person()
+  const { body: stranger } = await admin.client.post(path, {})
+  const { body: known } = await admin.client.post(path, { user_id: buyer.id })
+  const project = (await admin.client.post('/projects', { name: 'Shop' })).body.id
+  const { secret } = await createApiKey(server, admin.id, {
+    scopes: ['payments:write', 'payments:sell'],
+    projectIds: [project],
+  })
+  const limited = createClient(server.url, secret)
+  for (const [place, fields] of [
+    ['/payments/orders', { items }],
+    ['/payments/checkout', { ...pages, items }],
+  ] as const) {
+    const sell = async (client: Person['client'], body: object) =>
+      (await client.post(place, { ...fields, ...body })).status
+    const customer_id = stranger.id
+    t.equal(await sell(buyer.client, { customer_id: known.id }), 403, 'their own, too')
+    t.equal(await sell(buyer.client, { customer_id }), 403)
+    t.equal(await sell(limited, { customer_id }), 403)
+    t.equal(await sell(admin.client, { customer_id, user_id: buyer.id }), 400)
+    t.equal(await sell(admin.client, { customer_id, project_id: project }), 400)
+    t.equal(await sell(admin.client, { customer_id: 'cus_01jd6y8m5qe8btc4y5w1r0n3fz' }), 404)
+    const { body } = await admin.client.post(place, { ...fields, customer_id: known.id })
+    t.match(body, { user_id: buyer.id, customer_id: known.id })
+  }
+  await admin.client.delete(`${path}/${stranger.id}`)
+  t.equal((await admin.client.post('/payments/orders', { items, customer_id: stranger.id })).status, 404)
+})
+
+t.test('a deletion and a sale to a stranger at once: one of them wins', async (t) => {
+  for (let i = 0; i < 5; i++) {
+    const id = await insertedCustomer(server)
+    const [deletion, session] = await Promise.all([
+      admin.client.delete(`${path}/${id}`),
+      admin.client.post('/payments/checkout', { ...pages, items, customer_id: id }),
+    ])
+    t.same([deletion.status, session.status], session.status === 201 ? [409, 201] : [204, 404])
+  }
 })
 
 t.test('the migration gives earlier sales a customer', async (t) => {

@@ -1,11 +1,14 @@
 -- Each sale has a customer: a renewal that of the subscription, a checkout session that of the order, and
--- another sale that of its owner.
+-- another sale that of its owner. A customer without a user is inserted as the owner, and has no owner then.
 CREATE OR REPLACE FUNCTION set_customer()
 RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  IF TG_TABLE_NAME = 'checkouts' THEN
+  IF NEW.owner_id LIKE 'cus%' THEN
+    NEW.customer_id := NEW.owner_id;
+    NEW.owner_id := NULL;
+  ELSIF TG_TABLE_NAME = 'checkouts' THEN
     SELECT o.customer_id INTO NEW.customer_id FROM orders o WHERE o.id = NEW.order_id;
   ELSIF NEW.customer_id IS NULL AND TG_TABLE_NAME = 'orders' THEN
     SELECT s.customer_id INTO NEW.customer_id FROM subscriptions s WHERE s.id = NEW.subscription_id;

@@ -6,4 +6,4 @@ UPDATE orders o SET refunding_amount = refunding_amount - :amount,
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = {next-updated-at}
 WHERE id = :order_id AND status IN ('paid', 'partially_refunded')
-RETURNING {order-columns items=order_items}, o.project_id, o.owner_id
+RETURNING {order-columns items=order_items}, o.project_id, {owner row=o}

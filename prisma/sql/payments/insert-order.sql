@@ -14,4 +14,4 @@ WITH o AS (
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
-SELECT {order-columns items=i}, o.project_id, o.owner_id FROM o
+SELECT {order-columns items=i}, o.project_id, {owner row=o} FROM o

@@ -1,2 +1,2 @@
 -- `subscription-state-columns`, with the project and the owner.
-{subscription-state-columns}, s.project_id, s.owner_id
+{subscription-state-columns}, s.project_id, {owner row=s}

@@ -2,4 +2,4 @@
 -- @optional
 UPDATE orders o SET status = 'canceled', updated_at = {next-updated-at}
 WHERE id = :id AND status = 'pending'
-RETURNING {order-columns items=order_items}, o.project_id, o.owner_id
+RETURNING {order-columns items=order_items}, o.project_id, {owner row=o}

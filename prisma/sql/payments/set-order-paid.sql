@@ -3,4 +3,4 @@
 UPDATE orders o SET status = 'paid', paid_at = :at,
   updated_at = {next-updated-at}
 WHERE id = :id AND status = 'pending'
-RETURNING {order-columns items=order_items}, o.project_id, o.owner_id
+RETURNING {order-columns items=order_items}, o.project_id, {owner row=o}

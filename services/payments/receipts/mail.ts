@@ -1,8 +1,8 @@
 // Receipts by e-mail. They are queued in the transaction of the payment or the refund, so that no crash loses
 // one, and with its id as key, so that none is queued twice.
 //
-// Buyers get them at the address of their account, if it is verified. A request cannot name another address:
-// payments in the sandbox are free, and would mail strangers.
+// Users get them at the address of their account, if it is verified. A buyer cannot name another address:
+// payments in the sandbox are free, and would mail strangers. Sellers name that of a customer without a user.
 import type { Transaction } from '../../../infra/database/database.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { queueMail, type MailServices } from '../../mail/mails.ts'
@@ -46,11 +46,15 @@ export class ReceiptMails {
     const { seller, publicUrl } = this.#options
     const { receipt, buyerEmail: recipient } = await readReceipt(tx, order, seller)
     if (recipient === null) return
-    const url = publicUrl === null ? null : `${publicUrl}/v1/payments/orders/${order.id}/receipt`
+    // Only a user can sign in to see it.
+    const url =
+      publicUrl === null || order.user_id === null
+        ? null
+        : `${publicUrl}/v1/payments/orders/${order.id}/receipt`
     await queueMail(tx, this.#options, {
       kind,
       recipient,
-      userId: order.owner_id,
+      userId: order.user_id,
       content: render(receipt, url),
       dedupeKey: `${kind} ${about}`,
     })

@@ -1,0 +1,4 @@
+-- A customer of the operator, locked against deletion.
+-- @optional
+{find}
+FOR SHARE
