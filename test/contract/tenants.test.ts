@@ -190,7 +190,7 @@ function attemptsAt(
     }
   }
   const attempts = ids.filter((each) => each !== mine.caller.id).map((each) => attempt(each))
-  // The answer does not show whether a user or a customer exists. A checkout with a project also names another
+  // The answer does not show whether a user or customer exists. A checkout with a project also names another
   // buyer, who is refused first.
   const isHidden = prefix === 'usr' || prefix === 'cus' || (mine.id === 'createCheckout' && prefix === 'prj')
   if (kind === 'tenant' && expected === 403 && !isHidden) attempts.push(attempt(toUnknownId(ids[0]), 404))
