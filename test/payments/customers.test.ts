@@ -17,6 +17,7 @@ import {
   subscribe,
 } from '../support/operations/catalog-fixtures.ts'
 import type { Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { startWorkingServer } from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t)
@@ -242,6 +243,22 @@ t.test('a deletion and a sale to a stranger at once: one of them wins', async (t
     ])
     t.same([deletion.status, session.status], session.status === 201 ? [409, 201] : [204, 404])
   }
+})
+
+t.test('a sale during the deletion of the user copies no personal data', async (t) => {
+  const buyer = await server.person()
+  const { sale } = await services.database.transaction(async (tx) => {
+    await tx.prisma.$executeRaw`SELECT id FROM users WHERE id = ${buyer.id} FOR UPDATE`
+    const sale = buy(buyer)
+    const waiting =
+      "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ~ 'customer_of_user'"
+    await waitUntil(async () => (await services.database.pool.query(waiting)).rowCount === 1, 'the sale')
+    const data = { status: 'deleted', email: null, name: 'Deleted user' } as const
+    await tx.prisma.user.update({ where: { id: buyer.id }, data })
+    return { sale }
+  })
+  const { customer_id: id } = await sale
+  t.match(await prisma.customer.findUniqueOrThrow({ where: { id } }), { email: null, name: 'Deleted user' })
 })
 
 t.test('the migration gives earlier sales a customer', async (t) => {
