@@ -147,6 +147,7 @@ export const errorCodes = {
       open_checkout: 'open_checkout',
       gateway: 'gateway',
       subscription: 'subscription',
+      trial: 'trial',
       forward: 'forward',
     },
   },

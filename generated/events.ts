@@ -114,6 +114,7 @@ export interface EventObjects {
   'subscription.updated': components['schemas']['Subscription']
   'subscription.renewed': components['schemas']['Subscription']
   'subscription.past_due': components['schemas']['Subscription']
+  'subscription.paused': components['schemas']['Subscription']
   'subscription.resumed': components['schemas']['Subscription']
   'subscription.trial_will_end': components['schemas']['Subscription']
   'subscription.canceled': components['schemas']['Subscription']
@@ -255,6 +256,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'subscription.updated': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionUpdatedEvent' },
   'subscription.renewed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionRenewedEvent' },
   'subscription.past_due': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionPastDueEvent' },
+  'subscription.paused': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionPausedEvent' },
   'subscription.resumed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionResumedEvent' },
   'subscription.trial_will_end': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionTrialWillEndEvent' },
   'subscription.canceled': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySubscription', payload: 'payloadSubscriptionCanceledEvent' },

@@ -216,7 +216,13 @@ export interface OperationsByTag {
     | 'getRefundById'
   'payments-subscriptions':
     | 'listSubscriptions'
+    | 'createSubscription'
     | 'getSubscription'
+    | 'updateSubscription'
+    | 'previewSubscription'
+    | 'pauseSubscription'
+    | 'unpauseSubscription'
+    | 'cancelScheduledChange'
     | 'cancelSubscription'
     | 'resumeSubscription'
   'projects':
@@ -5809,6 +5815,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     readReplica: true,
     secretAnswer: false
   },
+  createSubscription: {
+    id: "createSubscription",
+    method: "POST",
+    path: "/v1/payments/subscriptions",
+    url: "/v1/payments/subscriptions",
+    tag: "payments-subscriptions",
+    scopes: ["payments:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodySubscriptionCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replySubscription"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
   getSubscription: {
     id: "getSubscription",
     method: "GET",
@@ -5830,6 +5858,118 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer","operators":"payments:sell"},
+    secretAnswer: false
+  },
+  updateSubscription: {
+    id: "updateSubscription",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/payments/subscriptions/{id}",
+    url: "/v1/payments/subscriptions/:id",
+    tag: "payments-subscriptions",
+    scopes: ["payments:write"],
+    rateLimit: "write",
+    validators: {"path":"pathSubscriptionId","query":"queryNone","header":"headerIfMatch","body":"bodySubscriptionUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","user_id","customer_id","status","price_id","quantity","current_period_start","current_period_end","trial_end","cancel_at_period_end","canceled_at","paused_at","resumes_at","ended_at","scheduled_change","latest_order_id","created_at","updated_at"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySubscription"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getSubscription",
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
+    secretAnswer: false
+  },
+  previewSubscription: {
+    id: "previewSubscription",
+    method: "POST",
+    path: "/v1/payments/subscriptions/{id}/preview",
+    url: "/v1/payments/subscriptions/:id/preview",
+    tag: "payments-subscriptions",
+    scopes: ["payments:read"],
+    rateLimit: "write",
+    validators: {"path":"pathSubscriptionId","query":"queryNone","body":"bodySubscriptionPreviewCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySubscriptionPreview"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    secretAnswer: false
+  },
+  pauseSubscription: {
+    id: "pauseSubscription",
+    method: "POST",
+    path: "/v1/payments/subscriptions/{id}/pause",
+    url: "/v1/payments/subscriptions/:id/pause",
+    tag: "payments-subscriptions",
+    scopes: ["payments:write"],
+    rateLimit: "write",
+    validators: {"path":"pathSubscriptionId","query":"queryNone","header":"headerIdempotencyKey","body":"bodySubscriptionPause"},
+    body: {"required":false,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySubscription"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
+    secretAnswer: false
+  },
+  unpauseSubscription: {
+    id: "unpauseSubscription",
+    method: "POST",
+    path: "/v1/payments/subscriptions/{id}/unpause",
+    url: "/v1/payments/subscriptions/:id/unpause",
+    tag: "payments-subscriptions",
+    scopes: ["payments:write"],
+    rateLimit: "write",
+    validators: {"path":"pathSubscriptionId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySubscription"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
+    secretAnswer: false
+  },
+  cancelScheduledChange: {
+    id: "cancelScheduledChange",
+    method: "POST",
+    path: "/v1/payments/subscriptions/{id}/cancel-change",
+    url: "/v1/payments/subscriptions/:id/cancel-change",
+    tag: "payments-subscriptions",
+    scopes: ["payments:write"],
+    rateLimit: "write",
+    validators: {"path":"pathSubscriptionId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replySubscription"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"],"operators":"payments:sell"},
     secretAnswer: false
   },
   cancelSubscription: {

@@ -1,12 +1,72 @@
-// Subscriptions: list, get, cancel and resume. A checkout session creates them.
+// Subscriptions: list, create, get, change, pause, cancel and resume.
 import type { Handlers } from '../services/handler.ts'
 import { cancelSubscription, resumeSubscription } from '../services/payments/cancel-subscription.ts'
-import { openSubscription, listSubscriptions, toSubscription } from '../services/payments/subscriptions.ts'
+import {
+  cancelChange,
+  changeSubscription,
+  previewChange,
+  requireProration,
+  updateMetadata,
+} from '../services/payments/change-subscription.ts'
+import { createSubscription } from '../services/payments/create-subscription.ts'
+import { pauseSubscription, unpauseSubscription } from '../services/payments/pause-subscription.ts'
+import { listSubscriptions, openSubscription, toSubscription } from '../services/payments/subscriptions.ts'
 import { openSales } from '../services/payments/sales.ts'
 
 export const paymentsSubscriptions = {
   async listSubscriptions(request, { db, lists }) {
     return { status: 200, body: await listSubscriptions(lists, await openSales(db, request), request.query) }
+  },
+
+  async createSubscription(request, services) {
+    return await services.db.transaction(async (tx) => {
+      const created = await createSubscription(tx, services, request)
+      const location = `/v1/payments/subscriptions/${created.id}`
+      return { status: 201, body: toSubscription(created), headers: { location } }
+    })
+  },
+
+  async updateSubscription(request, services) {
+    const { items, metadata, ...terms } = request.body
+    requireProration(request.principal, terms.proration)
+    return await services.db.transaction(async (tx) => {
+      const subscription = await openSubscription(tx, request, { lock: true })
+      request.ifMatch(toSubscription(subscription))
+      const labeled = await updateMetadata(tx, services, subscription, { metadata })
+      const changed =
+        items === undefined ? labeled : await changeSubscription(tx, services, labeled, { items, ...terms })
+      return { status: 200, body: toSubscription(changed) }
+    })
+  },
+
+  async previewSubscription(request, services) {
+    const subscription = await openSubscription(services.db, request)
+    return { status: 200, body: await previewChange(services.db, services, subscription, request.body) }
+  },
+
+  async pauseSubscription(request, services) {
+    const { resumes_at: resumesAt } = request.body ?? {}
+    return await services.db.transaction(async (tx) => {
+      const subscription = await openSubscription(tx, request, { lock: true })
+      const until = resumesAt === undefined ? null : new Date(resumesAt)
+      const paused = await pauseSubscription(tx, services, subscription, until)
+      return { status: 200, body: toSubscription(paused) }
+    })
+  },
+
+  async unpauseSubscription(request, services) {
+    return await services.db.transaction(async (tx) => {
+      const subscription = await openSubscription(tx, request, { lock: true })
+      const continued = await unpauseSubscription(tx, services, subscription)
+      return { status: 200, body: toSubscription(continued) }
+    })
+  },
+
+  async cancelScheduledChange(request, services) {
+    return await services.db.transaction(async (tx) => {
+      const subscription = await openSubscription(tx, request, { lock: true })
+      return { status: 200, body: toSubscription(await cancelChange(tx, services, subscription)) }
+    })
   },
 
   async getSubscription(request, { db }) {

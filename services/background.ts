@@ -62,6 +62,7 @@ export async function startBackgroundWorkers(
     gatewayJobs,
     gateways,
     receiptMails,
+    dunning,
     jobs,
     storage,
     providers,
@@ -118,6 +119,7 @@ export async function startBackgroundWorkers(
     events,
     gateways,
     receiptMails,
+    dunning,
     onError,
     interval,
   })
@@ -130,6 +132,7 @@ export async function startBackgroundWorkers(
           events,
           gateways,
           receiptMails,
+          dunning,
           stripe,
           jobs: gatewayJobs,
           onError,

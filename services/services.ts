@@ -30,7 +30,7 @@ import { Listener } from '../infra/database/notifications.ts'
 import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
 import { AuditRecorder } from './audit/recorder.ts'
 import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc/oidc.ts'
-import { createGateways, type GatewayJob, type Gateways } from './payments/gateway.ts'
+import { createGateways, type Dunning, type GatewayJob, type Gateways } from './payments/gateway.ts'
 import { ReceiptMails } from './payments/receipts/mail.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
@@ -96,6 +96,7 @@ export interface Services {
   providers: Providers
   gateways: Gateways
   receiptMails: ReceiptMails
+  dunning: Dunning
   /** The queue of calls to the payment gateway. */
   gatewayJobs: Queue<GatewayJob>
   /** Searches in knowledge bases. */
@@ -256,6 +257,7 @@ export function createServices({
     providers,
     gateways,
     receiptMails,
+    dunning: { days: config.paymentRetryDays, end: config.paymentRetryEnd },
     gatewayJobs,
     searches,
     generations,

@@ -31,8 +31,9 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['amount', 'at', 'order_id'],
 )
 export interface AddRefundedAmountRow {
@@ -43,6 +44,7 @@ export interface AddRefundedAmountRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -53,6 +55,71 @@ export interface AddRefundedAmountRow {
   created_by: string | null
   created_at: string
   updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Changes the items of a subscription, and removes its scheduled change. :restart starts a new period at :at;
+ * :re_anchor counts the later periods from the end of this one, because the billing interval changes.
+ * @see prisma/sql/payments/change-items.sql
+ */
+export const changeItems = one<{ price_id: string; quantity: number; items: object | string | null; gateway: string; card: object | string | null; paid_items: object | string | null; owed: number; restart: boolean; at: Date | string; re_anchor: boolean; id: string }, ChangeItemsRow>(
+  'payments/change-items',
+  `UPDATE subscriptions s SET price_id = $1, quantity = $2, items = $3, gateway = $4,
+  card = coalesce($5, s.card), change = NULL,
+  paid_items = $6, owed_amount = s.owed_amount + $7,
+  anchor_at = CASE WHEN $8 THEN $9::timestamptz WHEN $10 THEN s.period_end ELSE s.anchor_at END,
+  anchor_period = CASE WHEN $8 OR $10 THEN s.period ELSE s.anchor_period END,
+  period = s.period + $8::int,
+  period_start = CASE WHEN $8 THEN $9 ELSE s.period_start END,
+  period_end = CASE WHEN $8 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
+  due_at = CASE WHEN $8 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
+    WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END
+FROM prices p
+WHERE s.id = $11 AND p.id = $1
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['price_id', 'quantity', 'items', 'gateway', 'card', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
+)
+export interface ChangeItemsRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -187,6 +254,20 @@ export const failUnconfirmedPayments = none<{ at: Date | string; checkout_id: st
 WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
   ['at', 'checkout_id'],
 )
+
+/**
+ * The credit of a customer.
+ * @see prisma/sql/payments/find-balance.sql
+ */
+export const findBalance = optional<{ customer_id: string; currency: string }, FindBalanceRow>(
+  'payments/find-balance',
+  `SELECT amount FROM customer_balances WHERE customer_id = $1 AND currency = $2`,
+  ['customer_id', 'currency'],
+  { reads: true },
+)
+export interface FindBalanceRow {
+  amount: number
+}
 
 /**
  * A checkout session with its owner, without authorization.
@@ -440,8 +521,9 @@ export const findOrder = optional<{ id: string }, FindOrderRow>(
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
 FROM orders o
 WHERE o.id = $1`,
   ['id'],
@@ -455,6 +537,7 @@ export interface FindOrderRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -596,11 +679,15 @@ export interface FindStartOfNewInvoicesRow {
 export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
   `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -616,9 +703,13 @@ export interface FindSubscriptionRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -629,6 +720,9 @@ export interface FindSubscriptionRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -753,19 +847,19 @@ export interface InsertGatewayEventRow {
  * Inserts an order with its items.
  * @see prisma/sql/payments/insert-order.sql
  */
-export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_by: string | null; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
+export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; credit: number; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_by: string | null; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
   'payments/insert-order',
   `WITH o AS (
-  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
-    period, metadata, created_by, created_at, updated_at)
+  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, credit_amount, total_amount,
+    subscription_id, period, metadata, created_by, created_at, updated_at)
   VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6,
-    $7, $8, $9, $10, $11, $11)
+    $7, $8, $9, $10, $11, $12, $12)
   RETURNING *
 ), i AS (
   INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
   SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
     line.quantity * line.unit_amount
-  FROM unnest($12::text[], $13::text[], $14::int[], $15::bigint[])
+  FROM unnest($13::text[], $14::text[], $15::int[], $16::bigint[])
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
@@ -773,9 +867,10 @@ SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id" FROM o`,
-  ['id', 'number', 'project_id', 'owner_id', 'currency', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id" FROM o`,
+  ['id', 'number', 'project_id', 'owner_id', 'currency', 'credit', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
 )
 export interface InsertOrderRow {
   id: string
@@ -785,6 +880,7 @@ export interface InsertOrderRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -831,17 +927,75 @@ FROM orders o WHERE o.id = $8`,
 )
 
 /**
- * Inserts an incomplete subscription, whose first order `set-latest-order` sets.
+ * Inserts an incomplete subscription, whose first order is inserted next.
  * @see prisma/sql/payments/insert-subscription.sql
  */
-export const insertSubscription = none<{ id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; gateway: string; metadata: object | string; created_at: Date | string }>(
+export const insertSubscription = one<{ id: string; latest_order_id: string; project_id: string | null; owner_id: string; price_id: string; quantity: number; items: object | string | null; trial_end: Date | string | null; due_at: Date | string | null; gateway: string; metadata: object | string; created_at: Date | string }, InsertSubscriptionRow>(
   'payments/insert-subscription',
-  `INSERT INTO subscriptions (id, project_id, owner_id, workspace_id, price_id, quantity, gateway, metadata,
-  created_at)
-VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
-  $7, $8)`,
-  ['id', 'project_id', 'owner_id', 'price_id', 'quantity', 'gateway', 'metadata', 'created_at'],
+  `INSERT INTO subscriptions AS s (id, latest_order_id, project_id, owner_id, workspace_id, price_id, quantity,
+  items, trial_end, due_at, gateway, metadata, created_at)
+VALUES ($1, $2, $3, $4, coalesce($3, $4), $5,
+  $6, $7, $8, $9, $10, $11, $12)
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['id', 'latest_order_id', 'project_id', 'owner_id', 'price_id', 'quantity', 'items', 'trial_end', 'due_at', 'gateway', 'metadata', 'created_at'],
 )
+export interface InsertSubscriptionRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Records the trial of a product. No row if the customer had one.
+ * @see prisma/sql/payments/insert-trial.sql
+ */
+export const insertTrial = optional<{ customer_id: string; product_id: string; subscription_id: string; created_at: Date | string }, InsertTrialRow>(
+  'payments/insert-trial',
+  `INSERT INTO trials (customer_id, product_id, subscription_id, created_at)
+VALUES ($1, $2, $3, $4)
+ON CONFLICT DO NOTHING RETURNING product_id`,
+  ['customer_id', 'product_id', 'subscription_id', 'created_at'],
+)
+export interface InsertTrialRow {
+  product_id: string
+}
 
 /**
  * Refunds. Without a filter: all refunds, for operators.
@@ -1014,8 +1168,9 @@ export const listOrders = page<{}, { workspace_id: string; organization_id: stri
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
     names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
@@ -1055,6 +1210,7 @@ export interface ListOrdersRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -1187,10 +1343,13 @@ export const listSubscriptions = page<{}, { workspace_id: string; organization_i
   'payments/list-subscriptions',
   {
     select: `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
@@ -1229,14 +1388,32 @@ export interface ListSubscriptionsRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
   updated_at: string
   project_id: string | null
+}
+
+/**
+ * The credit of a customer, locked until the end of the transaction.
+ * @see prisma/sql/payments/lock-balance.sql
+ */
+export const lockBalance = optional<{ customer_id: string; currency: string }, LockBalanceRow>(
+  'payments/lock-balance',
+  `SELECT amount FROM customer_balances WHERE customer_id = $1 AND currency = $2
+FOR NO KEY UPDATE`,
+  ['customer_id', 'currency'],
+)
+export interface LockBalanceRow {
+  amount: number
 }
 
 /**
@@ -1290,8 +1467,9 @@ export const lockOrder = optional<{ id: string }, LockOrderRow>(
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
 FROM orders o
 WHERE o.id = $1
 FOR NO KEY UPDATE`,
@@ -1305,6 +1483,7 @@ export interface LockOrderRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -1327,11 +1506,15 @@ export interface LockOrderRow {
 export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
   'payments/lock-subscription-of-order',
   `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1347,9 +1530,13 @@ export interface LockSubscriptionOfOrderRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -1360,6 +1547,9 @@ export interface LockSubscriptionOfOrderRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -1371,11 +1561,15 @@ export interface LockSubscriptionOfOrderRow {
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
   `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
 FOR NO KEY UPDATE`,
@@ -1391,9 +1585,13 @@ export interface LockSubscriptionRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -1404,6 +1602,9 @@ export interface LockSubscriptionRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -1445,6 +1646,72 @@ WHERE id = 1`,
 )
 
 /**
+ * Pauses a subscription, until :resumes_at if that is given.
+ * @see prisma/sql/payments/pause-subscription.sql
+ */
+export const pauseSubscription = one<{ at: Date | string; resumes_at: Date | string | null; id: string }, PauseSubscriptionRow>(
+  'payments/pause-subscription',
+  `UPDATE subscriptions s SET status = 'paused', paused_at = $1, resumes_at = $2, due_at = $2
+WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['at', 'resumes_at', 'id'],
+)
+export interface PauseSubscriptionRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Records transfers of the ledger.
+ * @see prisma/sql/payments/post-transfers.sql
+ */
+export const postTransfers = none<{ currency: string; customer_id: string | null; order_id: string | null; created_at: Date | string; debits: readonly string[]; credits: readonly string[]; amounts: readonly number[] }>(
+  'payments/post-transfers',
+  `INSERT INTO ledger_transfers (debit, credit, amount, currency, customer_id, order_id, created_at)
+SELECT t.debit::"LedgerAccount", t.credit::"LedgerAccount", t.amount, $1,
+  $2, $3, $4
+FROM unnest($5::text[], $6::text[], $7::bigint[]) AS t (debit, credit, amount)`,
+  ['currency', 'customer_id', 'order_id', 'created_at', 'debits', 'credits', 'amounts'],
+)
+
+/**
  * Whether the owner or the project of a subscription is deleted. An owner who only left the project does not
  * count: the subscription stays with the project.
  * @see prisma/sql/payments/read-abandoned.sql
@@ -1469,11 +1736,15 @@ export interface ReadAbandonedRow {
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
   'payments/read-and-lock-subscription',
   `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1493,9 +1764,13 @@ export interface ReadAndLockSubscriptionRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -1506,6 +1781,9 @@ export interface ReadAndLockSubscriptionRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -1693,8 +1971,9 @@ export const readOrderAndLockProject = optional<{ user_id: string; id: string },
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1711,6 +1990,7 @@ export interface ReadOrderAndLockProjectRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -1765,8 +2045,9 @@ export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1784,6 +2065,7 @@ export interface ReadOrderRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -1868,6 +2150,20 @@ export interface ReadPaymentRow {
 }
 
 /**
+ * The end of a billing period of a price that starts at :start.
+ * @see prisma/sql/payments/read-period-end.sql
+ */
+export const readPeriodEnd = one<{ start: Date | string; price_id: string }, ReadPeriodEndRow>(
+  'payments/read-period-end',
+  `SELECT $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval AS "end" FROM prices p WHERE p.id = $2`,
+  ['start', 'price_id'],
+  { reads: true },
+)
+export interface ReadPeriodEndRow {
+  end: string
+}
+
+/**
  * The price of a subscription, with the name of its product. Archived prices still renew for existing
  * subscribers.
  * @see prisma/sql/payments/read-price-and-product.sql
@@ -1895,6 +2191,7 @@ export interface ReadPriceAndProductRow {
 export const readPrices = many<{ ids: readonly string[] }, ReadPricesRow>(
   'payments/read-prices',
   `SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
+  p.product_id, p.interval, p.interval_count, p.trial_days,
   p.active AND d.active AS active, d.name, payments_now() AS "now"
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = ANY($1)`,
@@ -1904,8 +2201,12 @@ WHERE p.id = ANY($1)`,
 export interface ReadPricesRow {
   id: string
   unit_amount: number
-  currency: string
+  currency: Schemas['Currency']
   recurring: boolean
+  product_id: string
+  interval: 'day' | 'week' | 'month' | 'year' | null
+  interval_count: number | null
+  trial_days: number
   active: boolean
   name: string
   now: string
@@ -1970,11 +2271,15 @@ export interface ReadRefundableRow {
 export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
   'payments/read-subscription',
   `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, s.owner_id,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1994,9 +2299,13 @@ export interface ReadSubscriptionRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2007,6 +2316,9 @@ export interface ReadSubscriptionRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -2026,6 +2338,22 @@ export const readTime = one<{}, ReadTimeRow>(
 export interface ReadTimeRow {
   now: string
 }
+
+/**
+ * Transfers what is held for an order to another account.
+ * @see prisma/sql/payments/release-held.sql
+ */
+export const releaseHeld = none<{ to: 'gateway' | 'revenue' | 'balance' | 'held' | 'late'; at: Date | string; order_id: string }>(
+  'payments/release-held',
+  `INSERT INTO ledger_transfers (debit, credit, amount, currency, customer_id, order_id, created_at)
+SELECT 'held', $1, sum(CASE WHEN t.credit = 'held' THEN t.amount ELSE -t.amount END), t.currency,
+  t.customer_id, t.order_id, $2
+FROM ledger_transfers t
+WHERE t.order_id = $3 AND 'held' IN (t.debit, t.credit)
+GROUP BY t.currency, t.customer_id, t.order_id
+HAVING sum(CASE WHEN t.credit = 'held' THEN t.amount ELSE -t.amount END) > 0`,
+  ['to', 'at', 'order_id'],
+)
 
 /**
  * Releases an amount of a locked order that was reserved for a refund.
@@ -2057,11 +2385,15 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
   canceled_at = $1
 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
@@ -2074,9 +2406,13 @@ export interface SetCancelAtPeriodEndRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2087,6 +2423,64 @@ export interface SetCancelAtPeriodEndRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Sets or removes the scheduled change of a subscription. One that waits for its payment is due at
+ * :expires_at.
+ * @see prisma/sql/payments/set-change.sql
+ */
+export const setChange = one<{ change: object | string | null; expires_at: Date | string | null; id: string }, SetChangeRow>(
+  'payments/set-change',
+  `UPDATE subscriptions s SET change = $1,
+  due_at = CASE WHEN s.status = 'active' THEN least(s.period_end, $2) ELSE s.due_at END
+WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['change', 'expires_at', 'id'],
+)
+export interface SetChangeRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -2180,17 +2574,22 @@ export const setDisputeSynced = none<{ synced_at: Date | string; id: string }>(
 )
 
 /**
- * Makes a renewed subscription due again at the end of its period.
+ * Makes a renewed subscription due again at the end of its period. Its trial, if it had one, is over.
  * @see prisma/sql/payments/set-due-at-period-end.sql
  */
 export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
-  `UPDATE subscriptions s SET due_at = period_end WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+  `UPDATE subscriptions s SET status = 'active', due_at = period_end
+WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
@@ -2203,9 +2602,13 @@ export interface SetDueAtPeriodEndRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2216,9 +2619,22 @@ export interface SetDueAtPeriodEndRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Makes a trial due at its end.
+ * @see prisma/sql/payments/set-due-at-trial-end.sql
+ */
+export const setDueAtTrialEnd = none<{ id: string }>(
+  'payments/set-due-at-trial-end',
+  `UPDATE subscriptions SET due_at = period_end WHERE id = $1`,
+  ['id'],
+)
 
 /**
  * Stores the gateway's session of an open checkout session that has none. No row if it has one, or is not
@@ -2242,11 +2658,15 @@ export interface SetGatewaySessionRow {
 export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
   'payments/set-latest-order',
   `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
@@ -2259,9 +2679,13 @@ export interface SetLatestOrderRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2272,6 +2696,9 @@ export interface SetLatestOrderRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -2288,8 +2715,9 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetOrderCanceledRow {
@@ -2300,6 +2728,7 @@ export interface SetOrderCanceledRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -2327,8 +2756,9 @@ RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id",
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
-o.total_amount AS subtotal_amount, o.total_amount, o.refunded_amount, o.currency, o.checkout_id,
-o.subscription_id, o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
+o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
+o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
+o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetOrderPaidRow {
@@ -2339,6 +2769,7 @@ export interface SetOrderPaidRow {
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
+  credit_amount: number
   total_amount: number
   refunded_amount: number
   currency: Schemas['Currency']
@@ -2362,11 +2793,15 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
   due_at = period_start + make_interval(days => $1)
 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
@@ -2379,9 +2814,13 @@ export interface SetPastDueRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2392,19 +2831,31 @@ export interface SetPastDueRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
 
 /**
- * Marks a late payment as refunded in full.
+ * Marks a late payment as refunded in full. No row if it is not one.
  * @see prisma/sql/payments/set-payment-returned.sql
  */
-export const setPaymentReturned = none<{ at: Date | string; id: string }>(
+export const setPaymentReturned = optional<{ at: Date | string; id: string }, SetPaymentReturnedRow>(
   'payments/set-payment-returned',
-  `UPDATE payments SET status = 'returned', updated_at = $1 WHERE id = $2 AND status = 'returning'`,
+  `UPDATE payments p SET status = 'returned', updated_at = $1
+FROM orders o
+WHERE p.id = $2 AND p.status = 'returning' AND o.id = p.order_id
+RETURNING p.amount, p.currency, p.order_id, o.customer_id AS "customer_id"`,
   ['at', 'id'],
 )
+export interface SetPaymentReturnedRow {
+  amount: number
+  currency: string
+  order_id: string
+  customer_id: string
+}
 
 /**
  * Sets the start and the end of the current period of a subscription that has started.
@@ -2453,20 +2904,31 @@ export const setRefundReference = none<{ gateway_reference: string; id: string }
 
 /**
  * Reactivates a past-due or unpaid subscription, and stores the card for renewals if there is one. No row
- * if the subscription is neither. :renews says whether this platform renews it.
+ * if the subscription is neither. :renews says whether this platform renews it. Of one that was unpaid, the
+ * period begins at :at: it was not served before.
  * @see prisma/sql/payments/set-subscription-active.sql
  */
-export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; id: string }, SetSubscriptionActiveRow>(
+export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; at: Date | string; id: string }, SetSubscriptionActiveRow>(
   'payments/set-subscription-active',
   `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
-  due_at = CASE WHEN $2 THEN period_end END
-WHERE id = $3 AND status IN ('past_due', 'unpaid') RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+  anchor_at = CASE WHEN $2 AND s.status = 'unpaid' THEN $3::timestamptz ELSE s.anchor_at END,
+  anchor_period = CASE WHEN $2 AND s.status = 'unpaid' THEN s.period - 1 ELSE s.anchor_period END,
+  period_start = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 ELSE s.period_start END,
+  period_end = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
+  due_at = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval WHEN $2 THEN s.period_end END
+FROM prices p
+WHERE s.id = $4 AND p.id = s.price_id AND s.status IN ('past_due', 'unpaid')
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['card', 'renews', 'id'],
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['card', 'renews', 'at', 'id'],
 )
 export interface SetSubscriptionActiveRow {
   id: string
@@ -2478,9 +2940,13 @@ export interface SetSubscriptionActiveRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2491,6 +2957,9 @@ export interface SetSubscriptionActiveRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -2502,13 +2971,17 @@ export interface SetSubscriptionActiveRow {
 export const setSubscriptionCanceled = optional<{ at: Date | string; id: string }, SetSubscriptionCanceledRow>(
   'payments/set-subscription-canceled',
   `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
-  due_at = NULL
+  due_at = NULL, change = NULL, owed_amount = 0, paused_at = NULL, resumes_at = NULL
 WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
@@ -2521,9 +2994,13 @@ export interface SetSubscriptionCanceledRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2534,6 +3011,61 @@ export interface SetSubscriptionCanceledRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Replaces the metadata of a subscription.
+ * @see prisma/sql/payments/set-subscription-metadata.sql
+ */
+export const setSubscriptionMetadata = one<{ metadata: object | string; id: string }, SetSubscriptionMetadataRow>(
+  'payments/set-subscription-metadata',
+  `UPDATE subscriptions s SET metadata = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['metadata', 'id'],
+)
+export interface SetSubscriptionMetadataRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -2594,21 +3126,79 @@ export interface SetTriesRow {
 }
 
 /**
+ * Keeps a subscription whose payment was tried for the last time, until its order is paid.
+ * @see prisma/sql/payments/set-unpaid.sql
+ */
+export const setUnpaid = one<{ id: string }, SetUnpaidRow>(
+  'payments/set-unpaid',
+  `UPDATE subscriptions s SET status = 'unpaid', due_at = NULL
+WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['id'],
+)
+export interface SetUnpaidRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Starts the next period of a subscription with its order.
  * @see prisma/sql/payments/start-next-period.sql
  */
 export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPeriodRow>(
   'payments/start-next-period',
   `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
-  period_end = s.anchor_at + (p.interval_count * (s.period+1)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0
+  period_end = s.anchor_at + (p.interval_count * ((s.period+1) - s.anchor_period)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0, owed_amount = 0,
+  paid_items = NULL
 FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
@@ -2621,9 +3211,13 @@ export interface StartNextPeriodRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2634,29 +3228,42 @@ export interface StartNextPeriodRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
 
 /**
- * Starts the first period of an incomplete subscription: at :start, until :end or for one billing period of
- * its price.
- * No row if the subscription is not incomplete. :renews says whether this platform renews it.
+ * Starts the first period of an incomplete subscription: at :start, until the end of its trial, until :end or
+ * for one billing period of its price.
+ * No row if the subscription is not incomplete. :renews says whether this platform renews it. A trial is due
+ * three days before its end.
  * @see prisma/sql/payments/start-subscription.sql
  */
 export const startSubscription = optional<{ start: Date | string; end: Date | string | null; card: object | string | null; renews: boolean; id: string }, StartSubscriptionRow>(
   'payments/start-subscription',
-  `UPDATE subscriptions s SET status = 'active', anchor_at = $1, period = 1, period_start = $1,
-  period_end = coalesce($2, $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval), card = $3,
-  due_at = CASE WHEN $4 THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval END
+  `UPDATE subscriptions s SET
+  status = CASE WHEN s.trial_end IS NULL THEN 'active' ELSE 'trialing' END::"SubscriptionStatus",
+  anchor_at = coalesce(s.trial_end, $1), anchor_period = CASE WHEN s.trial_end IS NULL THEN 0 ELSE 1 END,
+  period = 1, period_start = $1,
+  period_end = coalesce(s.trial_end, $2, $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval), card = $3,
+  due_at = CASE WHEN NOT $4 THEN NULL
+    WHEN s.trial_end IS NULL THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
+    ELSE greatest($1, s.trial_end - interval '3 days') END
 FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
-jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5), 'price_id', s.price_id,
-  'quantity', s.quantity)) AS "items",
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
-s.period_end AS current_period_end, s.cancel_at_period_end, s.canceled_at, s.ended_at,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['start', 'end', 'card', 'renews', 'id'],
 )
 export interface StartSubscriptionRow {
@@ -2669,9 +3276,13 @@ export interface StartSubscriptionRow {
   quantity: number
   current_period_start: string | null
   current_period_end: string | null
+  trial_end: string | null
   cancel_at_period_end: boolean
   canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
   ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
   latest_order_id: string
   metadata: Record<string, string>
   created_at: string
@@ -2682,6 +3293,9 @@ export interface StartSubscriptionRow {
   tries: number
   due_at: string | null
   card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
@@ -2696,6 +3310,69 @@ export const supersedeUnconfirmedPayments = none<{ at: Date | string; checkout_i
 WHERE checkout_id = $2 AND status = 'requires_confirmation'`,
   ['at', 'checkout_id'],
 )
+
+/**
+ * Continues a paused subscription at :at: the rest of its period begins then, and later periods are counted
+ * from its end.
+ * @see prisma/sql/payments/unpause-subscription.sql
+ */
+export const unpauseSubscription = one<{ at: Date | string; id: string }, UnpauseSubscriptionRow>(
+  'payments/unpause-subscription',
+  `UPDATE subscriptions s SET paused_at = NULL, resumes_at = NULL,
+  status = CASE WHEN s.trial_end = s.period_end THEN 'trialing' ELSE 'active' END::"SubscriptionStatus",
+  trial_end = CASE WHEN s.trial_end = s.period_end THEN s.trial_end + ($1 - s.paused_at)
+    ELSE s.trial_end END,
+  period_start = s.period_start + ($1::timestamptz - s.paused_at),
+  period_end = s.period_end + ($1 - s.paused_at), anchor_at = s.period_end + ($1 - s.paused_at),
+  anchor_period = s.period,
+  due_at = CASE WHEN s.trial_end = s.period_end
+    THEN greatest($1, s.period_end + ($1 - s.paused_at) - interval '3 days')
+    ELSE s.period_end + ($1 - s.paused_at) END
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['at', 'id'],
+)
+export interface UnpauseSubscriptionRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  card: { brand: string; last4: string; renews: boolean } | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
 
 /**
  * Stores the gateway's state of a dispute of a locked order.

@@ -12,13 +12,15 @@ type Schemas = components['schemas']
 export const insert = one<{ id: string; product_id: string; unit_amount: number; currency: string; recurring: object | string | null; metadata: object | string; created_by: string; created_at: Date | string }, InsertRow>(
   'prices/insert',
   `INSERT INTO prices AS t
-  (id, product_id, unit_amount, currency, interval, interval_count, metadata, created_by,
+  (id, product_id, unit_amount, currency, interval, interval_count, trial_days, metadata, created_by,
    created_at)
 VALUES ($1, $2, $3, $4, ($5::jsonb ->> 'interval')::"PriceInterval",
-  ($5::jsonb ->> 'interval_count')::int, $6, $7, $8)
+  ($5::jsonb ->> 'interval_count')::int, coalesce(($5::jsonb ->> 'trial_days')::int, 0),
+  $6, $7, $8)
 RETURNING t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['id', 'product_id', 'unit_amount', 'currency', 'recurring', 'metadata', 'created_by', 'created_at'],
   { json: ['recurring', 'metadata'] },
@@ -44,7 +46,8 @@ export const find = optional<{ id: string }, FindRow>(
   'prices/find',
   `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1`,
@@ -73,7 +76,8 @@ export const list = page<{}, { created_after: Date | string; created_before: Dat
   {
     select: `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE true`,
@@ -120,7 +124,8 @@ export const lock = optional<{ id: string }, LockRow>(
   'prices/lock',
   `SELECT t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1
@@ -150,7 +155,8 @@ export const update = one<{ active: boolean; metadata: object | string; updated_
 WHERE t.id = $4
 RETURNING t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['active', 'metadata', 'updated_at', 'id'],
   { json: ['metadata'] },

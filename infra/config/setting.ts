@@ -190,6 +190,16 @@ export function origins(variable: string, options: Options<string>): Setting<str
   })
 }
 
+/** Ascending numbers of days, separated by commas. */
+export function days(variable: string, options: Options<string> & { default: string }): Setting<number[]> {
+  return setting(variable, options, (value) => {
+    const numbers = value.split(',').map(Number)
+    if (numbers.some((n, i) => !Number.isInteger(n) || n < 1 || n > 365 || n <= (numbers[i - 1] ?? 0)))
+      throw new ConfigError(`${variable} takes ascending numbers of days such as 1,3,7, not \`${value}\`.`)
+    return numbers
+  })
+}
+
 /** Host names or IP addresses, each with its port unless that is 80. */
 export function hosts(variable: string, options: Options<string>): Setting<string[]> {
   return list(variable, options, (item) => {

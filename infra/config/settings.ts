@@ -6,6 +6,7 @@ import { readOidcProviders } from './oidc-providers.ts'
 import {
   boolean,
   databaseUrl,
+  days,
   hosts,
   integer,
   networks,
@@ -598,6 +599,19 @@ const payments = {
   checkoutRedirectOrigins: origins('CHECKOUT_REDIRECT_ORIGINS', {
     example: 'https://shop.example.com',
     description: 'Origins of shops to which the payment page redirects. Others get a link with the host.',
+  }),
+  paymentRetryDays: days('PAYMENT_RETRY_DAYS', {
+    default: '1,3,5,9,14',
+    description: `
+      Days after the start of a period on which the failed payment of a renewal is tried again, in ascending
+      order.`,
+  }),
+  paymentRetryEnd: oneOf('PAYMENT_RETRY_END', {
+    values: ['cancel', 'unpaid'],
+    default: 'cancel',
+    description: `
+      What follows the last try: \`cancel\` ends the subscription, \`unpaid\` keeps it until its order is
+      paid.`,
   }),
   paymentGateway: oneOf('PAYMENT_GATEWAY', {
     values: ['sandbox', 'stripe'],

@@ -202,6 +202,12 @@ export const flows: Flow[] = [
     operations: [
       'cancelSubscription',
       'resumeSubscription',
+      'previewSubscription',
+      'updateSubscription',
+      'cancelScheduledChange',
+      'pauseSubscription',
+      'unpauseSubscription',
+      'createSubscription',
       'getSubscription',
       'createProduct',
       'createPrice',
@@ -218,6 +224,13 @@ export const flows: Flow[] = [
       await call('getSubscription', { path })
       await call('cancelSubscription', { path, body: { at_period_end: true } })
       await call('resumeSubscription', { path })
+      const change = { items: [{ price_id: body.items[0].price_id, quantity: 2 }] }
+      await call('previewSubscription', { path, body: change })
+      await call('updateSubscription', { path, body: { ...change, apply: 'period_end' } })
+      await call('cancelScheduledChange', { path })
+      await call('pauseSubscription', { path, body: {} })
+      await call('unpauseSubscription', { path })
+      await call('createSubscription', { body: change })
     },
   },
 ]

@@ -24,6 +24,7 @@ export const guideNames = [
   'openai-clients',
   'openai-answers',
   'payments',
+  'subscriptions',
   'selling',
   'events-and-webhooks',
   'versioning',

@@ -7,12 +7,13 @@ import { expiryOf } from '../../infra/contract/expiry.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import { findCheckout, insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
+import { requireDistinct } from './change-subscription.ts'
 import { paymentsNow } from './clock.ts'
+import { openSubscriptionOrder } from './create-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
 import { findOrder, openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
 import { maySell, openSale, sellerOf } from './sales.ts'
 import { lockOrder, payIfFree } from './settle.ts'
-import { insertSubscription, setLatestOrder, toSubscription } from './subscriptions.ts'
 
 export interface CheckoutRequest {
   operation: OperationInfo
@@ -20,6 +21,8 @@ export interface CheckoutRequest {
   body: components['schemas']['CheckoutCreate']
 }
 
+/** The items of a subscription. */
+const maxItems = 20
 const defaultLifetimeMs = 86_400_000
 const seconds = { min: 1800, max: 86_400 }
 
@@ -89,8 +92,7 @@ async function createOrder(
   const { mode = 'payment', items, project_id: projectId = null, metadata } = body
   if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
   const recurring = mode === 'subscription'
-  if (recurring && items.length > 1)
-    throw invalidField('items', 'maxItems', 'A subscription has exactly one item.')
+  if (recurring) requireDistinct(items.map(({ price_id: id }) => id))
   const ownerId = await openSale(tx, services, request, body)
   const priced = await priceItems(tx, items, { recurring })
   const { events, gateways } = services
@@ -102,20 +104,12 @@ async function createOrder(
     await events.emit(tx, 'order.created', order, { userId: ownerId })
     return order
   }
-  const [{ priceId, quantity }] = priced.lines
-  const id = await insertSubscription(tx, {
-    projectId,
-    ownerId,
-    priceId,
-    quantity,
-    gateway: gateway.name,
-    metadata,
-    now: priced.now,
-  })
-  const subscription = { id, period: 1 }
-  const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata, subscription })
-  const created = await setLatestOrder(tx, id, order.id)
-  await events.emit(tx, 'subscription.created', toSubscription(created), { userId: ownerId })
-  await events.emit(tx, 'order.created', order, { userId: ownerId })
-  return order
+  if (items.length > maxItems || (items.length > 1 && !gateway.renews))
+    throw invalidField(
+      'items',
+      'maxItems',
+      `A subscription has at most ${gateway.renews ? maxItems : 1} items.`,
+    )
+  const isNew = { projectId, ownerId, createdBy, metadata, gateway: gateway.name }
+  return (await openSubscriptionOrder(tx, services, priced, isNew)).order
 }

@@ -13,6 +13,14 @@ export function exponentOf(currency: string): 0 | 2 | 3 {
 }
 
 /**
+ * The smallest amount, in minor units, that card networks charge: the last of three digits is 0, and so are
+ * both digits of the ariary, whose minor unit is a fifth.
+ */
+export function chargeStep(currency: string): 1 | 10 | 100 {
+  return currency === 'mga' ? 100 : exponentOf(currency) === 3 ? 10 : 1
+}
+
+/**
  * Formats an amount in minor units, e.g. `€19.99`. Exact: never converts the amount to a floating-point
  * number.
  */

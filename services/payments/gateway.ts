@@ -144,4 +144,13 @@ export interface PaymentServices {
   events: Emitter
   gateways: Gateways
   receiptMails: ReceiptMails
+  dunning: Dunning
+}
+
+/** How the failed payment of a renewal is tried again. */
+export interface Dunning {
+  /** Days after the start of the period. */
+  days: number[]
+  /** What becomes of the subscription after the last try. */
+  end: 'cancel' | 'unpaid'
 }

@@ -16,7 +16,7 @@ export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
 
 /** An order with its owner, whom the API does not return: the user, or a customer without one. */
-export type OwnedOrder = Order & { owner_id: string }
+export type OwnedOrder = Order & { owner_id: string; customer_id: string }
 
 export function toOrder({ owner_id: _owner, ...order }: OwnedOrder): Order {
   return order
@@ -81,23 +81,29 @@ export interface OrderLine {
 
 export interface PricedItems {
   lines: OrderLine[]
-  currency: string
+  currency: Order['currency']
   total: number
+  /** The billing period of recurring prices, such as `1 month`; null for one-time prices. */
+  interval: string | null
+  /** The trial of the first price, for its product. */
+  trial: { days: number; productId: string }
   now: Date
 }
 
 /**
  * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item,
- * for an inactive price, mixed currencies or the wrong price type, and 400 for a total above the maximum.
+ * for an inactive price, mixed currencies or billing periods, or the wrong price type, and 400 for a total
+ * above the maximum.
  * @param options.recurring true if the prices must be recurring, false if they must be one-time.
+ * @param options.kept items that may have an inactive price, because the subscription has it.
  */
 export async function priceItems(
-  tx: Transaction,
+  db: Db,
   items: OrderItems,
-  { recurring = false } = {},
+  { recurring = false, kept = [] }: { recurring?: boolean; kept?: OrderItems } = {},
 ): Promise<PricedItems> {
   const prices = new Map(
-    (await sql.readPrices(tx, { ids: [...new Set(items.map((item) => item.price_id))] })).map((price) => [
+    (await sql.readPrices(db, { ids: [...new Set(items.map((item) => item.price_id))] })).map((price) => [
       price.id,
       price,
     ]),
@@ -106,7 +112,8 @@ export async function priceItems(
     const field = `items[${i}].price_id`
     const price = prices.get(id)
     if (price === undefined) throw notFound('price', id)
-    if (!price.active) throw invalidField(field, 'active', `The price ${id} is not active.`)
+    if (!price.active && !kept.some((item) => item.price_id === id))
+      throw invalidField(field, 'active', `The price ${id} is not active.`)
     if (price.recurring !== recurring)
       throw invalidField(
         field,
@@ -117,6 +124,8 @@ export async function priceItems(
       )
     if (price.currency !== prices.get(items[0].price_id)!.currency)
       throw invalidField(field, 'currency', 'All prices of an order must have the same currency.')
+    if (intervalOf(price) !== intervalOf(prices.get(items[0].price_id)!))
+      throw invalidField(field, 'interval', 'All prices of a subscription must have the same billing period.')
     return {
       priceId: id,
       productName: price.name,
@@ -128,8 +137,19 @@ export async function priceItems(
   const total = lines.reduce((sum, { amount }) => sum + amount, 0)
   if (total > maxOrderAmount)
     throw invalidField('items', 'max_total', `The order total is ${total}; the maximum is ${maxOrderAmount}.`)
-  const [{ currency, now }] = prices.values()
-  return { lines, currency, total, now: new Date(now) }
+  const first = prices.get(items[0].price_id)!
+  return {
+    lines,
+    currency: first.currency,
+    total,
+    interval: intervalOf(first),
+    trial: { days: first.trial_days, productId: first.product_id },
+    now: new Date(first.now),
+  }
+}
+
+function intervalOf({ interval, interval_count: count }: sql.ReadPricesRow): string | null {
+  return interval === null ? null : `${count} ${interval}`
 }
 
 export interface NewOrder {
@@ -139,23 +159,36 @@ export interface NewOrder {
   /** The user who creates the order; default: none, for orders of the platform. */
   createdBy?: string
   metadata?: Record<string, string>
-  subscription?: { id: string; period: number }
+  /** `period` is null for the order of a change. */
+  subscription?: { id: string; period: number | null }
+  /** Default: a new id. */
+  id?: string
+  /** The part of the total that a credit pays. */
+  credit?: number
 }
 
 /** Inserts a pending order. */
 export async function insertOrder(
   tx: Transaction,
-  { lines, currency, total, now }: PricedItems,
-  { projectId, ownerId, createdBy, metadata = {}, subscription }: NewOrder,
+  { lines, currency, total, now }: Pick<PricedItems, 'lines' | 'total' | 'now'> & { currency: string },
+  {
+    projectId,
+    ownerId,
+    createdBy,
+    metadata = {},
+    subscription,
+    id = newIdAt('ord', now),
+    credit = 0,
+  }: NewOrder,
 ): Promise<OwnedOrder> {
-  const id = newIdAt('ord', now)
   return await sql.insertOrder(tx, {
     id,
     number: newOrderNumber(now),
     project_id: projectId,
     owner_id: ownerId,
     currency,
-    total,
+    credit,
+    total: total - credit,
     subscription_id: subscription?.id ?? null,
     period: subscription?.period ?? null,
     metadata,
@@ -166,6 +199,11 @@ export async function insertOrder(
     quantities: lines.map((line) => line.quantity),
     unit_amounts: lines.map((line) => line.unitAmount),
   })
+}
+
+/** The line for what changes within the last period added to the next order. */
+export function owedLine(priceId: string, amount: number): OrderLine {
+  return { priceId, productName: 'Changes in the last period', quantity: 1, unitAmount: amount, amount }
 }
 
 const crockfordBase32 = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -27,7 +27,7 @@ const maxIntervalCount = { day: 1095, week: 156, month: 36, year: 3 }
 export function requireValidPeriod({
   interval,
   interval_count: count,
-}: components['schemas']['Recurring']): void {
+}: components['schemas']['RecurringCreate']): void {
   const maximum = maxIntervalCount[interval]
   if (count > maximum)
     throw invalidField(

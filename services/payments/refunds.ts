@@ -7,6 +7,7 @@ import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
+import { post, subjectOf } from './ledger.ts'
 import { findOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { PaymentServices } from './gateway.ts'
@@ -140,6 +141,7 @@ async function addToRefundedAmount(
 ): Promise<void> {
   const { amount } = refund
   const refunded = await sql.addRefundedAmount(tx, { order_id: previous.id, amount, at })
+  post(tx, subjectOf(previous, at), [['revenue', 'gateway', amount]])
   await events.emit(tx, 'order.refunded', refunded, { previous, userId: previous.owner_id })
   await receiptMails.refunded(tx, refunded, refund)
 }

@@ -5,32 +5,27 @@
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { paymentsNow } from './clock.ts'
-import { insertOrder } from './orders.ts'
+import { changeItems } from './apply-change.ts'
+import { cancelChange, dropChange } from './change-subscription.ts'
+import { chargeOrder } from './charge.ts'
+import { endSubscription } from './cancel-subscription.ts'
+import { creditFor, post, subjectOf } from './ledger.ts'
+import { insertOrder, owedLine, priceItems } from './orders.ts'
+import { unpauseSubscription } from './pause-subscription.ts'
 import {
   applyPayment,
   cancelOrder,
   cancelSubscriptionAndOrder,
   cancelSubscriptionNow,
-  emitSubscriptionUpdated,
   expireCheckout,
   failPayment,
   lockOrder,
-  payIfFree,
   type LockedOrder,
 } from './settle.ts'
 import type { PaymentServices } from './gateway.ts'
 import { continueDispute } from './sandbox/disputes.ts'
-import {
-  startNextPeriod,
-  lockSubscription,
-  type OwnedSubscription,
-  type SandboxCard,
-} from './subscriptions.ts'
-
-/**
- * Days after the start of a period on which a failed renewal is retried. After the last one it is canceled.
- */
-export const retryDays = [1, 3, 5, 9, 14]
+import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { startNextPeriod, lockSubscription, toSubscription, type OwnedSubscription } from './subscriptions.ts'
 
 export interface DueTask {
   kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
@@ -87,10 +82,27 @@ async function renewOrCancel(tx: Transaction, services: PaymentServices, id: str
   const { status, due_at: dueAt, cancel_at_period_end: cancelAtPeriodEnd } = subscription
   const at = await paymentsNow(tx)
   if (dueAt === null || new Date(dueAt) > at) return
-  if (cancelAtPeriodEnd || (await isAbandoned(tx, id)))
+  const isEarly = new Date(subscription.current_period_end ?? 0) > at
+  if (status === 'incomplete' || (await isAbandoned(tx, id)))
     await cancelSubscriptionAndOrder(tx, services, subscription, at)
+  else if (status === 'paused') await unpauseSubscription(tx, services, subscription)
+  else if (status === 'trialing' && isEarly) await announceTrialEnd(tx, services, subscription)
+  else if (status === 'active' && isEarly && subscription.change_terms !== null)
+    await cancelChange(tx, services, subscription)
+  else if (cancelAtPeriodEnd) await endSubscription(tx, services, subscription, at)
   else if (status === 'past_due') await retryRenewal(tx, services, subscription, at)
   else await renew(tx, services, subscription, at)
+}
+
+/** Emits `subscription.trial_will_end` three days before the trial ends. */
+async function announceTrialEnd(
+  tx: Transaction,
+  { events }: PaymentServices,
+  subscription: OwnedSubscription,
+): Promise<void> {
+  const { id, owner_id: userId, cancel_at_period_end: ends } = subscription
+  await sql.setDueAtTrialEnd(tx, { id })
+  if (!ends) await events.emit(tx, 'subscription.trial_will_end', toSubscription(subscription), { userId })
 }
 
 /**
@@ -102,8 +114,8 @@ export async function isAbandoned(tx: Transaction, id: string): Promise<boolean>
 }
 
 /**
- * Creates the order of the next period and charges the card. Archived prices still renew for existing
- * subscribers.
+ * Makes the change that was scheduled for the end of the period, creates the order of the next one and
+ * charges the card. Archived prices still renew for existing subscribers.
  */
 async function renew(
   tx: Transaction,
@@ -111,25 +123,56 @@ async function renew(
   before: OwnedSubscription,
   at: Date,
 ): Promise<void> {
-  const { id, price_id: priceId, quantity, project_id: projectId, owner_id: ownerId, metadata } = before
-  const price = await sql.readPriceAndProduct(tx, { id: priceId })
-  const amount = price.unit_amount * quantity
-  const line = { priceId, productName: price.name, quantity, unitAmount: price.unit_amount, amount }
+  const {
+    id,
+    project_id: projectId,
+    owner_id: ownerId,
+    customer_id: customerId,
+    metadata,
+    owed_amount: owed,
+  } = before
+  const { items } = await changeAtPeriodEnd(tx, services, before, at)
+  const { lines, currency, total } = await priceItems(tx, items, { recurring: true, kept: items })
+  if (owed > 0) lines.push(owedLine(lines[0].priceId, owed))
+  const credit = await creditFor(tx, { customerId, currency }, total + owed)
   const order = await insertOrder(
     tx,
-    { lines: [line], currency: price.currency, total: amount, now: at },
-    { projectId, ownerId, metadata, subscription: { id, period: before.period + 1 } },
+    { lines, currency, total: total + owed, now: at },
+    { projectId, ownerId, metadata, subscription: { id, period: before.period + 1 }, credit },
   )
+  post(tx, subjectOf(order, at), [['balance', 'held', credit]])
   await services.events.emit(tx, 'order.created', order, { userId: ownerId })
   const subscription = await startNextPeriod(tx, id, order.id)
   const locked = { order, subscription, checkout: null }
-  const changed = (await charge(tx, services, locked, before.card, at))
+  const changed = (await charge(tx, services, locked, at))
     ? await sql.setDueAtPeriodEnd(tx, { id })
-    : await scheduleRetry(tx, subscription)
+    : await scheduleRetry(tx, services, subscription)
   await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
 
-/** Charges a past-due order again. Cancels the subscription and the order after the last retry. */
+/** @returns the subscription with the items of the next period. */
+async function changeAtPeriodEnd(
+  tx: Transaction,
+  services: PaymentServices,
+  subscription: OwnedSubscription,
+  at: Date,
+): Promise<OwnedSubscription> {
+  const { scheduled_change: change, items: current, gateway } = subscription
+  if (change === null) return subscription
+  if (change.order_id !== null) return await dropChange(tx, services, subscription)
+  const { items } = change
+  const { interval } = await priceItems(tx, current, { recurring: true, kept: current })
+  const next = await priceItems(tx, items, { recurring: true, kept: items })
+  const { gateways } = services
+  return await changeItems(tx, subscription, {
+    items,
+    gateway: next.total === 0 || gateway === 'free' ? gateways.forTotal(next.total).name : gateway,
+    reAnchors: next.interval !== interval,
+    at,
+  })
+}
+
+/** Charges a past-due order again. After the last retry the subscription ends, or goes on unpaid. */
 async function retryRenewal(
   tx: Transaction,
   services: PaymentServices,
@@ -137,40 +180,46 @@ async function retryRenewal(
   at: Date,
 ): Promise<void> {
   const locked = await lockOrder(tx, subscription.latest_order_id)
-  if (await charge(tx, services, locked, subscription.card, at)) return
-  if (subscription.tries < retryDays.length) {
-    await scheduleRetry(tx, subscription)
+  if (await charge(tx, services, locked, at)) return
+  const { days, end } = services.dunning
+  if (subscription.tries < days.length) {
+    await scheduleRetry(tx, services, subscription)
+    return
+  }
+  if (end === 'unpaid') {
+    const unpaid = await sql.setUnpaid(tx, { id: subscription.id })
+    await emitSubscriptionUpdated(tx, services.events, subscription, unpaid)
     return
   }
   await cancelSubscriptionNow(tx, services, subscription, at)
   await cancelOrder(tx, services, locked, at)
 }
 
-/** Charges the stored card for an order, unless its total is 0. @returns true if the payment succeeded. */
+/** Charges the stored card for an order. @returns true if the payment succeeded. */
 async function charge(
   tx: Transaction,
   services: PaymentServices,
   locked: LockedOrder,
-  card: SandboxCard | null,
   at: Date,
 ): Promise<boolean> {
-  const { order, subscription } = locked
-  if (await payIfFree(tx, services, locked, at)) return true
-  const { gateway, id } = subscription!
-  const notification = { gateway, reference: null, checkoutId: null, card, at }
-  if (card?.renews !== true) {
-    await failPayment(tx, services, order, notification, 'card_declined')
-    return false
-  }
-  // Roll back: otherwise the subscription would stay due and be charged and refunded again and again.
-  if (!(await applyPayment(tx, services, locked, notification)))
-    throw new Error(
-      `Cannot charge the order ${order.id} of the subscription ${id}: the order is ${order.status}.`,
+  const { gateway } = locked.subscription!
+  const outcome = await chargeOrder(tx, services, locked, { gateway, at })
+  if (outcome === 'no card')
+    await failPayment(
+      tx,
+      services,
+      locked.order,
+      { gateway, reference: null, checkoutId: null, card: null, at },
+      'payment_method_required',
     )
-  return true
+  return outcome === 'paid'
 }
 
 /** Marks a subscription as past due until its next retry. */
-async function scheduleRetry(tx: Transaction, { id, tries }: OwnedSubscription): Promise<OwnedSubscription> {
-  return await sql.setPastDue(tx, { id, days: retryDays[tries] })
+async function scheduleRetry(
+  tx: Transaction,
+  { dunning }: PaymentServices,
+  { id, tries }: OwnedSubscription,
+): Promise<OwnedSubscription> {
+  return await sql.setPastDue(tx, { id, days: dunning.days[tries] })
 }

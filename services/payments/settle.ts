@@ -8,10 +8,12 @@ import type { Emitter } from '../events/emit.ts'
 import { newIdAt } from '../../infra/ids.ts'
 import { findCheckout, lockOpenCheckout, toCheckout, type OwnedCheckout } from './checkouts.ts'
 import type { PaymentServices } from './gateway.ts'
+import { applyChange } from './apply-change.ts'
+import { post, releaseHeld, subjectOf } from './ledger.ts'
 import { findOrder, toOrder, type OwnedOrder } from './orders.ts'
+import { emitSubscriptionUpdated, owesPayment } from './subscription-events.ts'
 import {
   startSubscription,
-  findSubscription,
   toSubscription,
   type OwnedSubscription,
   type Period,
@@ -115,6 +117,7 @@ export async function applyPayment(
   })
   if (id === null) return false
   if (late) {
+    post(tx, subjectOf(order, at), [['gateway', 'late', order.total_amount]])
     const gateway = gateways.of(notification.gateway)
     if ((await gateway.refundLatePayment(tx, { id, reference })) === 'returned')
       await markPaymentReturned(tx, id, at)
@@ -122,6 +125,8 @@ export async function applyPayment(
   }
   const userId = order.owner_id
   const paid = await sql.setOrderPaid(tx, { id: order.id, at })
+  post(tx, subjectOf(order, at), [['gateway', 'revenue', order.total_amount]])
+  await releaseHeld(tx, order, 'revenue', at)
   await events.emit(tx, 'order.paid', paid, { previous: order, userId })
   await receiptMails.paid(tx, paid)
   // A renewal can pay the order while the customer still has a session open for it.
@@ -133,7 +138,9 @@ export async function applyPayment(
       userId,
     })
   }
-  if (subscription !== null) await activateOrRecover(tx, services, subscription, notification, card)
+  if (subscription?.scheduled_change?.order_id === order.id)
+    await applyChange(tx, services, subscription, { at, card, order })
+  else if (subscription !== null) await activateOrRecover(tx, services, subscription, notification, card)
   return true
 }
 
@@ -166,59 +173,9 @@ async function activateOrRecover(
     subscription.status === 'incomplete'
       ? await startSubscription(tx, subscription.id, at, { card, renews, period })
       : owesPayment(subscription)
-        ? await sql.setSubscriptionActive(tx, { id: subscription.id, card, renews })
+        ? await sql.setSubscriptionActive(tx, { id: subscription.id, card, renews, at })
         : undefined
   if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
-}
-
-/**
- * Emits `subscription.updated`, and then the more specific events of the change. Reads the current state if
- * `changed` is absent.
- * @returns the current state.
- */
-export async function emitSubscriptionUpdated(
-  tx: Transaction,
-  events: Emitter,
-  previous: OwnedSubscription,
-  changed?: OwnedSubscription,
-): Promise<OwnedSubscription> {
-  const current = changed ?? (await findSubscription(tx, previous.id))!
-  const types = ['subscription.updated', ...(await specificEvents(tx, previous, current))] as const
-  for (const type of types)
-    await events.emit(tx, type, toSubscription(current), {
-      previous: toSubscription(previous),
-      userId: current.owner_id,
-    })
-  return current
-}
-
-async function specificEvents(tx: Transaction, previous: OwnedSubscription, current: OwnedSubscription) {
-  const { status } = current
-  const withdrawn = previous.cancel_at_period_end && !current.cancel_at_period_end
-  return [
-    ...((await isRenewal(tx, previous, current)) ? (['subscription.renewed'] as const) : []),
-    ...(status === 'past_due' && previous.status !== status ? (['subscription.past_due'] as const) : []),
-    ...(withdrawn || (previous.status === 'paused' && status !== 'paused')
-      ? (['subscription.resumed'] as const)
-      : []),
-  ]
-}
-
-/** Whether the change is the payment of a period after the first: on time, or after failed charges. */
-async function isRenewal(
-  tx: Transaction,
-  previous: OwnedSubscription,
-  current: OwnedSubscription,
-): Promise<boolean> {
-  if (current.status !== 'active' || previous.status === 'incomplete') return false
-  if (previous.latest_order_id === current.latest_order_id && !owesPayment(previous)) return false
-  // Stripe's status is also `active` after an unpaid invoice was voided.
-  return (await findOrder(tx, current.latest_order_id)).paid_at !== null
-}
-
-/** Whether the latest order is a renewal that could not be charged. */
-function owesPayment({ status }: OwnedSubscription): boolean {
-  return status === 'past_due' || status === 'unpaid'
 }
 
 /** Records a failed payment of an order. Emits the event if the order is pending and the failure is new. */
@@ -239,7 +196,9 @@ export async function emitPaymentFailed(tx: Transaction, events: Emitter, order:
 
 /** Marks a late payment as refunded in full. */
 export async function markPaymentReturned(tx: Transaction, id: string, at: Date): Promise<void> {
-  await sql.setPaymentReturned(tx, { id, at })
+  const returned = await sql.setPaymentReturned(tx, { id, at })
+  if (returned !== undefined)
+    post(tx, subjectOf({ ...returned, id: returned.order_id }, at), [['late', 'gateway', returned.amount]])
 }
 
 /** Cancels a pending order and expires its open session. Throws 409 when the order is not pending. */
@@ -251,6 +210,7 @@ export async function cancelOrder(
 ): Promise<OwnedOrder> {
   const canceled = await sql.setOrderCanceled(tx, { id: order.id, at })
   if (canceled === undefined) throw invalidState('order', order.status)
+  await releaseHeld(tx, canceled, 'balance', at)
   await services.events.emit(tx, 'order.canceled', canceled, { previous: order, userId: order.owner_id })
   if (checkout !== null) await closeCheckout(tx, services, checkout, at)
   return canceled
@@ -319,8 +279,8 @@ export async function cancelSubscriptionNow(
 }
 
 /**
- * Cancels a subscription immediately, and its latest order if that is pending. Throws 409 when already
- * canceled.
+ * Cancels a subscription immediately, with its latest order if that is pending and a change that waits for
+ * its payment. Throws 409 when already canceled.
  */
 export async function cancelSubscriptionAndOrder(
   tx: Transaction,
@@ -329,7 +289,10 @@ export async function cancelSubscriptionAndOrder(
   at: Date,
 ): Promise<OwnedSubscription> {
   const locked = await lockOrder(tx, subscription.latest_order_id)
+  const changeOrder = subscription.scheduled_change?.order_id ?? null
+  const change = changeOrder === null ? null : await lockOrder(tx, changeOrder)
   const canceled = await cancelSubscriptionNow(tx, services, subscription, at)
-  if (locked.order.status === 'pending') await cancelOrder(tx, services, locked, at)
+  for (const pending of [locked, change])
+    if (pending?.order.status === 'pending') await cancelOrder(tx, services, pending, at)
   return canceled
 }

@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
-import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { newId } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -13,16 +13,24 @@ import { withOwner } from './orders.ts'
 import type { SalesFilter } from './sales.ts'
 
 export type Subscription = components['schemas']['Subscription']
+export type SubscriptionItem = components['schemas']['SubscriptionItem']
 
 /** A subscription with its owner, its gateway's data and its renewal state. */
 export type OwnedSubscription = Subscription & {
   owner_id: string
+  customer_id: string
   gateway: string
   gateway_reference: string | null
   period: number
   tries: number
   due_at: string | null
   card: SandboxCard | null
+  /** What changes added to the next order. */
+  owed_amount: number
+  /** Of a change that waits for its payment. */
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null
+  /** The items that the period is paid for, if a change without proration replaced them. */
+  paid_items: SubscriptionItem[] | null
 }
 
 /** The stored details of a sandbox card. */
@@ -63,6 +71,9 @@ export function toSubscription(found: OwnedSubscription): Subscription {
     tries: _tries,
     due_at: _due,
     card: _card,
+    owed_amount: _owed,
+    change_terms: _terms,
+    paid_items: _paid,
     ...subscription
   } = found
   return subscription
@@ -81,30 +92,55 @@ export async function lockSubscription(tx: Transaction, id: string): Promise<Own
 export interface NewSubscription {
   projectId: string | null
   ownerId: string
-  priceId: string
-  quantity: number
+  items: SubscriptionItem[]
+  /** The end of the trial that it begins with. */
+  trialEnd?: Date
+  /** When it is canceled if it is not paid. */
+  dueAt?: Date
   gateway: string
   metadata?: Record<string, string>
+  id: string
+  /** The id of its first order, which is inserted next. */
+  orderId: string
   now: Date
 }
 
-/** Inserts an incomplete subscription, whose first order is set by `setLatestOrder`. @returns its id. */
+/** Inserts an incomplete subscription. */
 export async function insertSubscription(
   tx: Transaction,
-  { projectId, ownerId, priceId, quantity, gateway, metadata = {}, now }: NewSubscription,
-): Promise<string> {
-  const id = newIdAt('sub', now)
-  await sql.insertSubscription(tx, {
+  { id, orderId, projectId, ownerId, items, trialEnd, dueAt, gateway, metadata = {}, now }: NewSubscription,
+): Promise<OwnedSubscription> {
+  const [{ price_id: priceId, quantity }] = items
+  return await sql.insertSubscription(tx, {
     id,
+    latest_order_id: orderId,
     project_id: projectId,
     owner_id: ownerId,
     price_id: priceId,
     quantity,
+    items: storedItems(items),
+    trial_end: trialEnd ?? null,
+    due_at: dueAt ?? null,
     gateway,
     metadata,
-    created_at: timeOf(id),
+    created_at: now,
   })
-  return id
+}
+
+/** Items as JSON, which the driver does not make of arrays. Null for one item. */
+export function storedItems(items: SubscriptionItem[]): string | null {
+  return items.length === 1 ? null : JSON.stringify(items)
+}
+
+/** Items with their ids. An item with the price of a `current` one keeps its id. */
+export function withIds(
+  items: Omit<SubscriptionItem, 'id'>[],
+  current: SubscriptionItem[] = [],
+): SubscriptionItem[] {
+  return items.map((item) => ({
+    id: current.find(({ price_id: priceId }) => priceId === item.price_id)?.id ?? newId('sitm'),
+    ...item,
+  }))
 }
 
 export async function setLatestOrder(

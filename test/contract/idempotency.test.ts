@@ -26,6 +26,7 @@ const readOnlyPosts: OperationId[] = [
   'createEmbeddings',
   'explainAccess',
   'introspectToken',
+  'previewSubscription',
 ]
 /** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [

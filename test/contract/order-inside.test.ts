@@ -118,7 +118,11 @@ t.test('a checkout is validated before its project and prices are loaded', async
   const items = [{ price_id: monthly }, { price_id: monthly }]
   const before = await changes()
   for (const [body, field, constraint] of [
-    [{ mode: 'subscription', items, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'maxItems'],
+    [
+      { mode: 'subscription', items, project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' },
+      'items[1].price_id',
+      'uniqueItems',
+    ],
     [{ project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'items', 'required'],
     [{ items, order_id: 'ord_01jd6y8m5qe8btc4y5w1r0n3fz' }, 'order_id', 'oneOf'],
     [
@@ -146,6 +150,11 @@ for (const id of [
   'cancelOrder',
   'expireCheckout',
   'createCheckout',
+  'createSubscription',
+  'updateSubscription',
+  'pauseSubscription',
+  'unpauseSubscription',
+  'cancelScheduledChange',
   'cancelSubscription',
   'resumeSubscription',
 ] as const) {

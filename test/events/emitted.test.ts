@@ -143,6 +143,11 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   createRefund: 'refund.created',
   createCheckout: 'checkout.created',
   expireCheckout: 'checkout.expired',
+  createSubscription: 'subscription.created',
+  updateSubscription: 'subscription.updated',
+  pauseSubscription: 'subscription.updated',
+  unpauseSubscription: 'subscription.updated',
+  cancelScheduledChange: 'subscription.updated',
   cancelSubscription: 'subscription.updated',
   resumeSubscription: 'subscription.updated',
 }
@@ -152,6 +157,9 @@ const further: Partial<Record<OperationId, EventType[]>> = {
   acceptInvitation: ['invitation.accepted'],
   acceptOrganizationInvitation: ['organization_invitation.accepted'],
   acceptInvitationToOrganization: ['organization_invitation.accepted'],
+  createSubscription: ['order.created'],
+  pauseSubscription: ['subscription.paused'],
+  unpauseSubscription: ['subscription.resumed'],
   resumeSubscription: ['subscription.resumed'],
   // An event for each owner.
   deleteOrganization: ['organization.deleted'],
@@ -172,6 +180,7 @@ const questions: OperationId[] = [
   'createEmbeddings',
   'explainAccess',
   'introspectToken',
+  'previewSubscription',
 ]
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
@@ -232,6 +241,9 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   retryDocument: 'getDocument',
   cancelOrder: 'getOrder',
   expireCheckout: 'getCheckout',
+  pauseSubscription: 'getSubscription',
+  unpauseSubscription: 'getSubscription',
+  cancelScheduledChange: 'getSubscription',
   cancelSubscription: 'getSubscription',
   resumeSubscription: 'getSubscription',
 }

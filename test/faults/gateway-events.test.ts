@@ -130,12 +130,13 @@ t.test(
   async (t) => {
     const shop = await startStripeFixture(t, { sends: false })
     const { server, stripe } = shop
-    const { database, events, gateways, receiptMails, gatewayJobs: jobs } = server.services
+    const { database, events, gateways, receiptMails, dunning, gatewayJobs: jobs } = server.services
     const worker = createStripeWorker({
       database,
       events,
       gateways,
       receiptMails,
+      dunning,
       stripe: gateways.stripe!,
       jobs,
       onError: (error) => server.errors.push(error),

@@ -459,17 +459,17 @@ t.test('each request runs a known number of statements', async (t) => {
     ['a session with a new order', 9, () => createCheckout(ada, { items: [{ price_id: catalog.price }] })],
     [
       'a session with a new subscription',
-      12,
+      11,
       () => createCheckout(ada, { mode: 'subscription', items: [{ price_id: catalog.monthly }] }),
     ],
     ['a session of an existing order', 9, () => createCheckout(ada, { order_id: other.id })],
-    ['paying an order', 17, () => payByCard(database, server.services, session, cards.succeeds)],
+    ['paying an order', 18, () => payByCard(database, server.services, session, cards.succeeds)],
     [
       'paying the first order of a subscription',
-      19,
+      20,
       () => payByCard(database, server.services, started.session, cards.succeeds),
     ],
-    ['a refund', 14, () => refund(created.id, { amount: 1 })],
+    ['a refund', 15, () => refund(created.id, { amount: 1 })],
     ['reading a subscription', 1, () => get(`subscriptions/${started.id}`)],
     [
       'canceling a subscription at period end',

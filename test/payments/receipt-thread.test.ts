@@ -17,6 +17,7 @@ const receipt: Receipt = {
   })),
   total: '€20.00',
   refunds: [],
+  credit: null,
   remaining: null,
   warning: null,
   paidAt: new Date('2026-05-01'),

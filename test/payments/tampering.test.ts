@@ -386,8 +386,8 @@ t.test('an order takes one-time prices in one currency', async (t) => {
     [{ mode: 'subscription', items: [item] }, 'items[0].price_id', 'recurring', 'checkout'],
     [
       { mode: 'subscription', items: [{ price_id: weekly }, { price_id: catalog.monthly }] },
-      'items',
-      'maxItems',
+      'items[1].price_id',
+      'interval',
       'checkout',
     ],
     [{ mode: 'subscription', order_id: free }, 'mode', 'exclusive', 'checkout'],

@@ -45,6 +45,7 @@ CREATE OR REPLACE TRIGGER subscriptions_transition BEFORE UPDATE OF status ON su
   FOR EACH ROW
   EXECUTE FUNCTION require_allowed_transition(
     'incomplete > active',
+    'incomplete > trialing',
     'incomplete > canceled',
     'trialing > active',
     'trialing > past_due',

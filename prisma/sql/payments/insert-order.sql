@@ -1,10 +1,10 @@
 -- Inserts an order with its items.
 -- @one
 WITH o AS (
-  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, total_amount, subscription_id,
-    period, metadata, created_by, created_at, updated_at)
-  VALUES (:id, :number, :project_id?, :owner_id, coalesce(:project_id, :owner_id), :currency, :total,
-    :subscription_id?, :period?, :metadata, :created_by?, :created_at, :created_at)
+  INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, credit_amount, total_amount,
+    subscription_id, period, metadata, created_by, created_at, updated_at)
+  VALUES (:id, :number, :project_id?, :owner_id, coalesce(:project_id, :owner_id), :currency, :credit,
+    :total, :subscription_id?, :period?, :metadata, :created_by?, :created_at, :created_at)
   RETURNING *
 ), i AS (
   INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)

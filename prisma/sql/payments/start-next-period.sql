@@ -1,7 +1,8 @@
 -- Starts the next period of a subscription with its order.
 -- @one
 UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
-  period_end = s.anchor_at + {period-length periods=(s.period+1)}, latest_order_id = :order_id, tries = 0
+  period_end = {period-end period=(s.period+1)}, latest_order_id = :order_id, tries = 0, owed_amount = 0,
+  paid_items = NULL
 FROM prices p
 WHERE s.id = :id AND p.id = s.price_id
 RETURNING {owned-subscription-columns}

@@ -4,5 +4,6 @@
 -- @type metadata Record<string, string>
 t.id, t.product_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
-  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count) END AS recurring,
+  THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
+    'trial_days', t.trial_days) END AS recurring,
 t.active, t.metadata, t.created_by, t.created_at, t.updated_at

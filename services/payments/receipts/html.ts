@@ -46,6 +46,7 @@ export function renderReceiptHtml({
   paidOn,
   paidBy,
   items,
+  credit,
   total,
   refunds,
   remaining,
@@ -57,6 +58,7 @@ export function renderReceiptHtml({
       <td class="unit"></td>
       <td>${amount}</td>
     </tr> `
+  const creditRow = credit === null ? null : totalRow('Credit', `−${credit}`, '')
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -106,7 +108,7 @@ export function renderReceiptHtml({
             )}
           </tbody>
           <tfoot>
-            ${totalRow('Total paid', total, 'sum')}${refunds.map(({ on, amount }) =>
+            ${creditRow}${totalRow('Total paid', total, 'sum')}${refunds.map(({ on, amount }) =>
               totalRow(`Refunded on ${on}`, `−${amount}`, ''),
             )}${remaining === null ? null : totalRow('Net paid', remaining, 'sum')}
           </tfoot>

@@ -10,6 +10,8 @@ export interface Receipt {
   /** null if the gateway does not report a card. */
   paidBy: string | null
   items: { description: string; quantity: string; unitAmount: string; amount: string }[]
+  /** The part that a credit paid; null if none did. */
+  credit: string | null
   total: string
   /** Oldest first. */
   refunds: { on: string; amount: string }[]

@@ -129,6 +129,7 @@ function draw(document: PDFKit.PDFDocument, receipt: Receipt): void {
     y += 7
   }
   y += 4
+  if (receipt.credit !== null) totalRow('Credit', `−${receipt.credit}`, regular)
   totalRow('Total paid', receipt.total, bold)
   for (const { on, amount } of receipt.refunds) totalRow(`Refunded on ${on}`, `−${amount}`, regular)
   if (receipt.remaining !== null) totalRow('Net paid', receipt.remaining, bold)

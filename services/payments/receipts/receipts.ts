@@ -61,6 +61,7 @@ function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: strin
       unitAmount: amount(item.unit_amount),
       amount: amount(item.amount),
     })),
+    credit: order.credit_amount === 0 ? null : amount(order.credit_amount),
     total: amount(order.total_amount),
     refunds: refunds.map((refund) => ({ on: formatDate(refund.at), amount: amount(refund.amount) })),
     remaining: refunded === 0 ? null : amount(order.total_amount - refunded),

@@ -44,7 +44,10 @@ async function lineItems(
   checkout: OwnedCheckout,
   order: OwnedOrder,
 ): Promise<Stripe.Checkout.SessionCreateParams.LineItem[]> {
-  const { currency, items } = order
+  const { currency, number, items: sold, credit_amount: credit, total_amount: total } = order
+  // Stripe has no lines below zero: what a credit leaves of the sum is one line.
+  const items =
+    credit === 0 ? sold : [{ ...sold[0], description: `Order ${number}`, quantity: 1, unit_amount: total }]
   const recurring =
     checkout.mode === 'subscription' ? (await findPrice(db, items[0].price_id)).recurring : null
   return items.map(({ description, quantity, unit_amount: unitAmount }) => ({

@@ -93,9 +93,15 @@ export function violationsOf(
     case 'additionalProperties':
       return limit === false ? [{ value: { ...current, [unknownName]: 'x' } }] : []
     case 'dependentRequired':
-      return Object.keys(limit).flatMap((key) =>
-        values({ ...sampleOf(document, flat, 1), [key]: sampleOf(document, flat.properties[key]) }),
-      )
+      return Object.entries(limit as Record<string, string[]>).flatMap(([key, needed]) => {
+        const others = Object.entries(sampleOf(document, flat, 1) as object).filter(
+          ([name]) => !needed.includes(name) && !(name in limit),
+        )
+        return values({
+          ...Object.fromEntries(others),
+          [key]: sampleOf(document, flat.properties[key]),
+        })
+      })
     case 'oneOf':
       return values({ ...sampleOf(document, flat), ...sampleOf(document, flat, 1), ...current }, {})
     // Keywords that only contain other schemas are broken through those schemas.

@@ -5,9 +5,11 @@ import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Transaction } from '../../../infra/database/database.ts'
-import { newIdAt, timeOf } from '../../../infra/ids.ts'
+import { newId, newIdAt, timeOf } from '../../../infra/ids.ts'
 import { insertCheckout } from '../../../services/payments/checkouts.ts'
+import { changeSubscription } from '../../../services/payments/change-subscription.ts'
 import { paymentsNow } from '../../../services/payments/clock.ts'
+import { pauseSubscription } from '../../../services/payments/pause-subscription.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../../services/payments/orders.ts'
 import { refundOrder } from '../../../services/payments/refunds.ts'
 import { disputePayment } from '../../../services/payments/sandbox/disputes.ts'
@@ -22,7 +24,6 @@ import {
 import {
   insertSubscription,
   setCancelAtPeriodEnd,
-  setLatestOrder,
   lockSubscription,
 } from '../../../services/payments/subscriptions.ts'
 import type { TestServer } from '../server/server.ts'
@@ -239,17 +240,20 @@ export async function insertedSubscription(
     projectId = null,
     quantity = 1,
     status = 'active',
-  }: OrderFixture & { status?: 'incomplete' | 'active' | 'ending' | 'canceled' } = {},
+  }: OrderFixture & { status?: 'incomplete' | 'active' | 'ending' | 'changing' | 'paused' | 'canceled' } = {},
 ): Promise<string> {
   const { services } = server
   const { monthly } = await catalogFor(server)
   return await services.database.transaction(async (tx) => {
     const now = await paymentsNow(tx)
-    const id = await insertSubscription(tx, {
+    const id = newIdAt('sub', now)
+    const orderId = newIdAt('ord', now)
+    await insertSubscription(tx, {
+      id,
+      orderId,
       projectId,
       ownerId,
-      priceId: monthly,
-      quantity,
+      items: [{ id: newId('sitm'), price_id: monthly, quantity }],
       gateway: 'sandbox',
       metadata,
       now,
@@ -257,11 +261,16 @@ export async function insertedSubscription(
     const order = await newOrder(
       tx,
       { price: monthly, quantity, recurring: true },
-      { projectId, ownerId, subscription: { id, period: 1 } },
+      { id: orderId, projectId, ownerId, subscription: { id, period: 1 } },
     )
-    await setLatestOrder(tx, id, order.id)
     if (status !== 'incomplete') await pay(server, tx, order.id)
     if (status === 'ending') await setCancelAtPeriodEnd(tx, id, { canceledAt: now })
+    if (status === 'changing')
+      await changeSubscription(tx, services, (await lockSubscription(tx, id))!, {
+        items: [{ price_id: monthly, quantity: quantity + 1 }],
+        apply: 'period_end',
+      })
+    if (status === 'paused') await pauseSubscription(tx, services, (await lockSubscription(tx, id))!, null)
     if (status === 'canceled')
       await cancelSubscriptionNow(tx, services, (await lockSubscription(tx, id))!, now)
     return id

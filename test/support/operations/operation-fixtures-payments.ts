@@ -130,7 +130,11 @@ const onCheckout =
   }
 
 const onSubscription =
-  (status: 'active' | 'ending', where: Placement = 'active', body?: Body): RequestBuilder =>
+  (
+    status: 'active' | 'ending' | 'changing' | 'paused',
+    where: Placement = 'active',
+    body?: Body,
+  ): RequestBuilder =>
   async (context) => {
     const project = await projectFor(context, where)
     return {
@@ -141,6 +145,30 @@ const onSubscription =
       body: body?.(),
     }
   }
+
+/** To be paid: it begins later. */
+const subscribing =
+  (where: Placement = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await projectFor(context, where)
+    const { monthly } = await catalogFor(context.server)
+    // So that the sale makes no customer.
+    await insertedOrder(context.server, context.caller.id)
+    return {
+      project,
+      body: { items: [{ price_id: monthly, quantity: randomInt(1, 1000) }], project_id: project, metadata },
+    }
+  }
+
+const changing =
+  (where: Placement, status: 'active' | 'paused' = 'active'): RequestBuilder =>
+  async (context) => {
+    const { monthly } = await catalogFor(context.server)
+    const change = { items: [{ price_id: monthly, quantity: randomInt(2, 1000) }], apply: 'period_end' }
+    return await onSubscription(status, where, () => change)(context)
+  }
+
+const inAMonth = () => new Date(Date.now() + 30 * 86_400_000).toISOString()
 
 /** The public page of a session. */
 const onPage =
@@ -354,6 +382,42 @@ export const paymentsFixtures = {
     build: onSubscription('ending'),
     withoutProject: onSubscription('ending', 'own'),
     byStatus: { 409: onSubscription('ending', 'archived') },
+  },
+  createSubscription: {
+    build: subscribing(),
+    withoutProject: subscribing('own'),
+    byStatus: {
+      404: async (context) => ({
+        body: { ...(await subscribing('own')(context)).body, project_id: `prj_${unknownUlid}` },
+      }),
+      409: subscribing('archived'),
+    },
+  },
+  updateSubscription: {
+    build: changing('active'),
+    withoutProject: changing('own'),
+    byStatus: { 409: changing('archived') },
+  },
+  previewSubscription: {
+    build: changing('active'),
+    withoutProject: changing('own'),
+    byStatus: { 409: changing('active', 'paused') },
+  },
+  pauseSubscription: {
+    build: onSubscription('active', 'active', () => ({ resumes_at: inAMonth() })),
+    withoutProject: onSubscription('active', 'own'),
+    byStatus: { 409: onSubscription('active', 'archived') },
+    differentBody: () => ({}),
+  },
+  unpauseSubscription: {
+    build: onSubscription('paused'),
+    withoutProject: onSubscription('paused', 'own'),
+    byStatus: { 409: onSubscription('paused', 'archived') },
+  },
+  cancelScheduledChange: {
+    build: onSubscription('changing'),
+    withoutProject: onSubscription('changing', 'own'),
+    byStatus: { 409: onSubscription('changing', 'archived') },
   },
   getTestClock: { build: () => ({}) },
   advanceTestClock: {

@@ -15,7 +15,7 @@ const hasEvents = (alias: string): string =>
 const rules: Record<string, string> = {
   'is an order whose total is not the sum of its items': `
     SELECT o.id FROM orders o LEFT JOIN order_items i ON i.order_id = o.id GROUP BY o.id
-    HAVING o.total_amount IS DISTINCT FROM sum(i.quantity * i.unit_amount)`,
+    HAVING o.total_amount + o.credit_amount IS DISTINCT FROM sum(i.quantity * i.unit_amount)`,
   'is an order whose items differ from their prices in amount or currency': `
     SELECT o.id FROM orders o JOIN order_items i ON i.order_id = o.id JOIN prices p ON p.id = i.price_id
     WHERE o.subscription_id IS NULL AND (p.currency <> o.currency OR p.unit_amount <> i.unit_amount)`,
@@ -68,27 +68,53 @@ const rules: Record<string, string> = {
       WHEN 'incomplete' THEN o.status = 'pending' AND o.period = 1
       WHEN 'past_due' THEN o.status = 'pending' AND o.period > 1
       WHEN 'unpaid' THEN o.status = 'pending' AND o.period > 1
+      WHEN 'trialing' THEN o.status IN ${paid} AND o.total_amount = 0
+      WHEN 'paused' THEN o.status IN ${paid}
       WHEN 'active' THEN o.status IN ${paid}
       ELSE o.status <> 'pending' END IS NOT TRUE`,
   'is a subscription without exactly one order per period, all but the latest paid': `
-    SELECT s.id FROM subscriptions s JOIN orders o ON o.subscription_id = s.id GROUP BY s.id
-    HAVING min(o.period) <> 1 OR max(o.period) <> count(*) OR max(o.period) <> greatest(s.period, 1)
-      OR max(o.id) <> s.latest_order_id
+    SELECT s.id FROM subscriptions s JOIN orders o ON o.subscription_id = s.id AND o.period IS NOT NULL
+    GROUP BY s.id
+    HAVING min(o.period) <> 1
+      OR max(o.period) <> greatest(s.period, 1) AND s.anchor_period = 0 OR max(o.id) <> s.latest_order_id
+      OR max(o.period) <> count(*) AND s.anchor_period = 0
       OR count(*) FILTER (WHERE o.status NOT IN ${paid}) > 1
       OR bool_or(o.status NOT IN ${paid} AND o.period < s.period)
       OR bool_or(o.project_id IS DISTINCT FROM s.project_id OR o.owner_id <> s.owner_id)`,
   'is a subscription whose period is not counted from its first': `
     SELECT s.id FROM subscriptions s JOIN prices p ON p.id = s.price_id
-    WHERE s.gateway = 'sandbox' AND s.period > 0 AND (
-      s.period_end <> s.anchor_at + s.period * p.interval_count * ('1 ' || p.interval::text)::interval
-      OR s.period_start <>
-        s.anchor_at + (s.period - 1) * p.interval_count * ('1 ' || p.interval::text)::interval)`,
+    WHERE s.gateway = 'sandbox' AND s.period > s.anchor_period
+      AND s.status NOT IN ('paused', 'canceled') AND (
+      s.period_end <>
+        s.anchor_at + (s.period - s.anchor_period) * p.interval_count * ('1 ' || p.interval::text)::interval
+      OR s.period_start <> s.anchor_at
+        + (s.period - s.anchor_period - 1) * p.interval_count * ('1 ' || p.interval::text)::interval)`,
   'is a sandbox subscription that is never renewed, retried or canceled': `
     SELECT s.id FROM subscriptions s WHERE s.gateway = 'sandbox' AND NOT s.abandoned AND CASE s.status
-      WHEN 'active' THEN s.due_at IS DISTINCT FROM s.period_end OR s.tries <> 0
+      WHEN 'active' THEN s.tries <> 0
+        OR s.due_at IS DISTINCT FROM least(s.period_end, (s.change->>'expires_at')::timestamptz)
+      WHEN 'trialing' THEN s.due_at > s.period_end OR s.due_at IS NULL
+      WHEN 'paused' THEN s.due_at IS DISTINCT FROM s.resumes_at
+      WHEN 'incomplete' THEN false
       WHEN 'past_due' THEN s.cancel_at_period_end OR s.due_at IS DISTINCT FROM
         s.period_start + (ARRAY[1, 3, 5, 9, 14])[s.tries] * interval '1 day'
       ELSE s.due_at IS NOT NULL END`,
+  'is a paid order with transfers that are not its total and its credit': `
+    SELECT o.id FROM orders o JOIN ledger_transfers t ON t.order_id = o.id
+    WHERE o.status IN ${paid} GROUP BY o.id HAVING
+      coalesce(sum(t.amount) FILTER (WHERE t.debit = 'gateway' AND t.credit = 'revenue'), 0) <> o.total_amount
+      OR coalesce(sum(t.amount) FILTER (WHERE t.credit = 'revenue' AND t.debit IN ('held', 'balance')), 0)
+        <> o.credit_amount
+      OR coalesce(sum(t.amount) FILTER (WHERE t.debit = 'revenue' AND t.credit = 'gateway'), 0)
+        <> o.refunded_amount`,
+  'is an order that holds a credit but is not pending': `
+    SELECT o.id FROM orders o JOIN ledger_transfers t ON t.order_id = o.id WHERE o.status <> 'pending'
+    GROUP BY o.id HAVING coalesce(sum(t.amount) FILTER (WHERE t.credit = 'held'), 0)
+      <> coalesce(sum(t.amount) FILTER (WHERE t.debit = 'held'), 0)`,
+  'is a customer whose balance is not the sum of the transfers': `
+    SELECT b.customer_id AS id FROM customer_balances b WHERE b.amount <> (
+      SELECT sum(CASE WHEN t.credit = 'balance' THEN t.amount ELSE -t.amount END) FROM ledger_transfers t
+      WHERE t.customer_id = b.customer_id AND t.currency = b.currency AND 'balance' IN (t.debit, t.credit))`,
   'is an order without exactly the events of its status': `
     SELECT o.id FROM orders o LEFT JOIN counted e ON e.id = o.id WHERE ${hasEvents('o')} AND (
       ${n('order.created')} <> 1 OR ${n('order.paid')} <> (o.status IN ${paid})::int
@@ -143,7 +169,7 @@ const violations = statement<{ id: string; rule: string }>(`
       LATERAL (SELECT e.data->'object' AS object, e.data->'previous_attributes' AS previous) d
     WHERE e.type ~ '^(order|refund|checkout|subscription)\\.'
       -- They report a change that another event of the object has, or none.
-      AND e.type !~ '\\.(payment_failed|renewed|past_due|resumed|trial_will_end)$'
+      AND e.type !~ '\\.(payment_failed|renewed|past_due|paused|resumed|trial_will_end)$'
   ), counted AS MATERIALIZED (
     SELECT * FROM (
       SELECT id, jsonb_object_agg(type, n) AS n

@@ -57,6 +57,13 @@ export function renderOrderSummary({ state, seller }: PageContext): Html {
             </details>`
           : items
       }
+      ${
+        order.credit_amount === 0
+          ? null
+          : html`<p class="sum">
+              <span>Credit</span><span>−${formatAmount(order.credit_amount, order.currency)}</span>
+            </p>`
+      }
       <p class="sum"><span>Total</span><span>${formatTotal(state)}</span></p>
     </div>
     <p class="soft">

@@ -1,0 +1,3 @@
+-- Replaces the metadata of a subscription.
+-- @one
+UPDATE subscriptions s SET metadata = :metadata WHERE id = :id RETURNING {owned-subscription-columns}

@@ -1,0 +1,256 @@
+// Changes of the items of a subscription: their preview, now or at the end of the period.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/payments.ts'
+import { changesOf } from '../../infra/contract/changes.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
+import { conflict, forbidden, invalidField, invalidState } from '../../infra/errors.ts'
+import type { Principal } from '../users/authentication.ts'
+import { changeItems, postUnused } from './apply-change.ts'
+import { chargeOrder } from './charge.ts'
+import type { PaymentServices } from './gateway.ts'
+import { creditFor, post, subjectOf } from './ledger.ts'
+import { insertOrder, priceItems, type OrderLine, type PricedItems } from './orders.ts'
+import { quoteChange, type Proration, type Quote } from './proration.ts'
+import { maySell } from './sales.ts'
+import { cancelOrder, lockOrder } from './settle.ts'
+import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { findSubscription, withIds, type OwnedSubscription, type Period } from './subscriptions.ts'
+
+export type SubscriptionChange = components['schemas']['SubscriptionPreviewCreate']
+type Preview = components['schemas']['SubscriptionPreview']
+
+/** How long a change waits for its payment. */
+export const changeLifetimeMs = 23 * 3_600_000
+
+interface QuotedChange {
+  quote: Quote
+  /** The items that the change leads to, priced. */
+  next: PricedItems
+  gateway: string
+  at: Date
+}
+
+/**
+ * Changes the items of a locked subscription, now or at the end of its period. Replaces a scheduled change.
+ * @throws 400 for prices that do not fit, 409 for a status other than `active` and `trialing`, and for a
+ * subscription that its gateway bills.
+ */
+export async function changeSubscription(
+  tx: Transaction,
+  services: PaymentServices,
+  before: OwnedSubscription,
+  change: SubscriptionChange,
+): Promise<OwnedSubscription> {
+  const subscription = await dropChange(tx, services, before)
+  const { quote, next, gateway, at } = await quoteOf(tx, services, subscription, change)
+  const items = itemsOf(next.lines, subscription)
+  if (change.apply === 'period_end') {
+    const waiting = { items, order_id: null, unused_amount: 0, expires_at: null }
+    const changed = await sql.setChange(tx, { id: subscription.id, change: waiting, expires_at: null })
+    return await emitSubscriptionUpdated(tx, services.events, before, changed)
+  }
+  if (quote.lines.length > 0)
+    return await chargeChange(tx, services, { before, subscription, items, quote, next, gateway, at })
+  const { unused, owed, restarts } = quote
+  postUnused(tx, subscription, { unused, spent: 0, currency: next.currency, orderId: null, at })
+  const paidItems = change.proration === 'none' ? paidItemsOf(subscription) : null
+  const changed = await changeItems(tx, subscription, { items, gateway, owed, restarts, paidItems, at })
+  return await emitSubscriptionUpdated(tx, services.events, before, changed)
+}
+
+/** What a change would cost now. */
+export async function previewChange(
+  db: Db,
+  services: PaymentServices,
+  subscription: OwnedSubscription,
+  change: SubscriptionChange,
+): Promise<Preview> {
+  const { quote, next, at } = await quoteOf(db, services, subscription, change)
+  const { lines, unused, owed, restarts } = quote
+  const subtotal = sumOf(lines)
+  const key = { customer_id: subscription.customer_id, currency: next.currency }
+  const balance = (await sql.findBalance(db, key))?.amount ?? 0
+  const credit = Math.min(subtotal, unused + balance)
+  const end = new Date(subscription.current_period_end!)
+  const { end: restarted } = await sql.readPeriodEnd(db, { price_id: next.lines[0].priceId, start: at })
+  return {
+    lines: lines.map(({ priceId, productName: description, quantity, unitAmount, amount }) => ({
+      price_id: priceId,
+      description,
+      quantity,
+      unit_amount: unitAmount,
+      amount,
+    })),
+    currency: next.currency,
+    subtotal_amount: subtotal,
+    unused_amount: unused,
+    credit_amount: credit,
+    total_amount: subtotal - credit,
+    effective_at: (change.apply === 'period_end' ? end : at).toISOString(),
+    period_end: restarts ? restarted : end.toISOString(),
+    next_amount: next.total + owed + subscription.owed_amount,
+  }
+}
+
+/** Merges metadata into that of a locked subscription. Returns one that does not change as it is. */
+export async function updateMetadata(
+  tx: Transaction,
+  { events }: PaymentServices,
+  subscription: OwnedSubscription,
+  update: Pick<components['schemas']['SubscriptionUpdate'], 'metadata'>,
+): Promise<OwnedSubscription> {
+  const changes = changesOf(subscription, update)
+  if (changes === null) return subscription
+  const changed = await sql.setSubscriptionMetadata(tx, { id: subscription.id, metadata: changes.metadata! })
+  return await emitSubscriptionUpdated(tx, events, subscription, changed)
+}
+
+/** Takes back the scheduled change of a locked subscription. Returns one without a change as it is. */
+export async function cancelChange(
+  tx: Transaction,
+  services: PaymentServices,
+  subscription: OwnedSubscription,
+): Promise<OwnedSubscription> {
+  if (subscription.scheduled_change === null) return subscription
+  const changed = await dropChange(tx, services, subscription)
+  return await emitSubscriptionUpdated(tx, services.events, subscription, changed)
+}
+
+/** Removes the scheduled change of a locked subscription, and cancels the order of one that was not paid. */
+export async function dropChange(
+  tx: Transaction,
+  services: PaymentServices,
+  subscription: OwnedSubscription,
+): Promise<OwnedSubscription> {
+  const { id, scheduled_change: change } = subscription
+  if (change === null) return subscription
+  if (change.order_id !== null) {
+    const locked = await lockOrder(tx, change.order_id)
+    await cancelOrder(tx, services, locked, await readNow(tx))
+  }
+  return await sql.setChange(tx, { id, change: null, expires_at: null })
+}
+
+async function readNow(tx: Transaction): Promise<Date> {
+  return new Date((await sql.readTime(tx)).now)
+}
+
+/** Prices a change. Throws as `changeSubscription` does. */
+async function quoteOf(
+  db: Db,
+  { gateways }: PaymentServices,
+  subscription: OwnedSubscription,
+  { items, proration = 'now', apply }: SubscriptionChange,
+): Promise<QuotedChange> {
+  const { status, items: current, gateway } = subscription
+  if (status !== 'active' && status !== 'trialing') throw invalidState('subscription', status)
+  if (apply === 'period_end' && subscription.cancel_at_period_end)
+    throw invalidState(
+      'subscription',
+      'scheduled',
+      'The subscription ends with its period.',
+      'cancel_at_period_end',
+    )
+  requireBilledHere(gateways.of(gateway).renews)
+  requireDistinct(items.map(({ price_id: id }) => id))
+  const paid = paidItemsOf(subscription)
+  const from = await priceItems(db, paid, { recurring: true, kept: paid })
+  const next = await priceItems(db, items, { recurring: true, kept: current })
+  if (next.currency !== from.currency)
+    throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
+  const newGateway =
+    next.total === 0 || gateway === 'free' ? gateways.forTotal(next.total) : gateways.of(gateway)
+  newGateway.requireAmount(next.total, next.currency, 'items')
+  const terms = { period: periodOf(subscription), at: next.now, proration, trialing: status === 'trialing' }
+  const quote =
+    apply === 'period_end'
+      ? { lines: [], unused: 0, owed: 0, restarts: false }
+      : payOwed(quoteChange(from, next, terms), subscription.owed_amount)
+  return { quote, next, gateway: newGateway.name, at: next.now }
+}
+
+/** The items that the period is paid for. */
+function paidItemsOf({ paid_items: paid, items }: OwnedSubscription): OwnedSubscription['items'] {
+  return paid ?? items
+}
+
+/** The credit for unused time first pays what earlier changes owe: that time is given back, too. */
+function payOwed({ unused, owed, ...quote }: Quote, due: number): Quote {
+  const paid = Math.min(unused, due)
+  return { ...quote, unused: unused - paid, owed: owed - paid }
+}
+
+interface ChargedChange extends QuotedChange {
+  before: OwnedSubscription
+  subscription: OwnedSubscription
+  items: OwnedSubscription['items']
+}
+
+/** Charges a change: it is made when its order is paid, at once if that is possible. */
+async function chargeChange(
+  tx: Transaction,
+  services: PaymentServices,
+  { before, subscription, items, quote, next, gateway, at }: ChargedChange,
+): Promise<OwnedSubscription> {
+  const { id, project_id: projectId, owner_id: ownerId, customer_id: customerId } = subscription
+  const { lines, unused, restarts, owed } = quote
+  const { currency } = next
+  const total = sumOf(lines)
+  const spent = Math.min(unused, total)
+  const held = await creditFor(tx, { customerId, currency }, total - spent)
+  const order = await insertOrder(
+    tx,
+    { lines, currency, total, now: at },
+    { projectId, ownerId, subscription: { id, period: null }, credit: spent + held },
+  )
+  post(tx, subjectOf(order, at), [['balance', 'held', held]])
+  await services.events.emit(tx, 'order.created', order, { userId: ownerId })
+  const expiresAt = new Date(at.getTime() + changeLifetimeMs)
+  const change = {
+    items,
+    order_id: order.id,
+    unused_amount: unused,
+    expires_at: expiresAt.toISOString(),
+    terms: { restarts, gateway, owed },
+  }
+  const waiting = await sql.setChange(tx, { id, change, expires_at: expiresAt })
+  const locked = { order, subscription: waiting, checkout: null }
+  if ((await chargeOrder(tx, services, locked, { gateway, at })) === 'paid')
+    return (await findSubscription(tx, id))!
+  return await emitSubscriptionUpdated(tx, services.events, before, waiting)
+}
+
+/** The items of priced lines. */
+export function itemsOf(lines: OrderLine[], subscription?: OwnedSubscription): OwnedSubscription['items'] {
+  return withIds(
+    lines.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
+    subscription?.items,
+  )
+}
+
+/** Throws 403 for a customer who does not pay the rest of the period now: the seller decides about that. */
+export function requireProration(principal: Principal, proration: Proration = 'now'): void {
+  if (proration !== 'now' && !maySell(principal))
+    throw forbidden('Only API keys with the scope payments:sell decide about the proration.', 'scope')
+}
+
+/** Throws 409 for a subscription that its gateway bills. */
+export function requireBilledHere(renews: boolean): void {
+  if (!renews)
+    throw conflict('gateway', 'The gateway bills this subscription; change it there.', 'subscription_id')
+}
+
+/** Throws 400 if a price is in two items. */
+export function requireDistinct(priceIds: string[]): void {
+  const twice = priceIds.findIndex((id, i) => priceIds.indexOf(id) !== i)
+  if (twice >= 0)
+    throw invalidField(`items[${twice}].price_id`, 'uniqueItems', 'Another item has the same price.')
+}
+
+function periodOf({ current_period_start: start, current_period_end: end }: OwnedSubscription): Period {
+  return { start: new Date(start!), end: new Date(end!) }
+}
+
+function sumOf(lines: OrderLine[]): number {
+  return lines.reduce((sum, { amount }) => sum + amount, 0)
+}

@@ -1,0 +1,136 @@
+// Creates subscriptions: for a checkout session, free ones, and those that begin with a trial.
+import type { components } from '../../generated/types.ts'
+import * as sql from '../../generated/sql/payments.ts'
+import type { Transaction } from '../../infra/database/database.ts'
+import { conflict, forbidden } from '../../infra/errors.ts'
+import { newIdAt } from '../../infra/ids.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { Emitter } from '../events/emit.ts'
+import type { Principal } from '../users/authentication.ts'
+import { changeLifetimeMs, itemsOf, requireBilledHere, requireDistinct } from './change-subscription.ts'
+import { customerOfUser } from './customers.ts'
+import type { PaymentServices } from './gateway.ts'
+import { insertOrder, priceItems, type OrderLine, type OwnedOrder, type PricedItems } from './orders.ts'
+import { maySell, openSale } from './sales.ts'
+import { payIfFree } from './settle.ts'
+import {
+  findSubscription,
+  insertSubscription,
+  toSubscription,
+  type OwnedSubscription,
+} from './subscriptions.ts'
+
+export interface SubscriptionRequest {
+  operation: OperationInfo
+  principal: Principal
+  noteProject?(id: string): void
+  body: components['schemas']['SubscriptionCreate']
+}
+
+const dayMs = 86_400_000
+
+/**
+ * Creates a subscription with its events. It begins with its trial, or at once if it is free; otherwise its
+ * order is to be paid.
+ * @throws 404 for an unknown price, project or user, 400 for prices that do not fit, 403 for a trial of
+ * another length without the scope `payments:sell`, 409 for a second trial of the product.
+ */
+export async function createSubscription(
+  tx: Transaction,
+  services: PaymentServices,
+  { body, ...request }: SubscriptionRequest,
+): Promise<OwnedSubscription> {
+  const { items, project_id: projectId = null, trial_days: wanted, metadata } = body
+  const { principal } = request
+  if (wanted !== undefined && !maySell(principal))
+    throw forbidden('Only API keys with the scope payments:sell decide about a trial.', 'scope')
+  const ownerId = await openSale(tx, services, request, body)
+  const priced = await priceItems(tx, items, { recurring: true })
+  requireDistinct(items.map(({ price_id: id }) => id))
+  const gateway = services.gateways.forTotal(priced.total)
+  gateway.requireAmount(priced.total, priced.currency, 'items')
+  requireBilledHere(gateway.renews)
+  const isNew = { projectId, ownerId, createdBy: principal.userId, metadata }
+  const { order, subscription } = await openSubscriptionOrder(tx, services, priced, {
+    ...isNew,
+    gateway: gateway.name,
+    trial: { ...priced.trial, days: wanted ?? priced.trial.days, required: wanted !== undefined },
+  })
+  await payIfFree(tx, services, { order, subscription, checkout: null }, priced.now)
+  return (await findSubscription(tx, subscription.id))!
+}
+
+interface NewSubscriptionOrder {
+  projectId: string | null
+  ownerId: string
+  createdBy: string
+  metadata?: Record<string, string>
+  gateway: string
+  /** Its trial. `required`: a customer who had one gets no other. */
+  trial?: PricedItems['trial'] & { required: boolean }
+}
+
+/** Inserts an incomplete subscription and its first order, which is free in a trial. */
+export async function openSubscriptionOrder(
+  tx: Transaction,
+  { events }: PaymentServices,
+  priced: PricedItems,
+  { projectId, ownerId, createdBy, metadata, gateway, trial }: NewSubscriptionOrder,
+): Promise<{ subscription: OwnedSubscription; order: OwnedOrder }> {
+  const { now } = priced
+  const id = newIdAt('sub', now)
+  const begins = trial !== undefined && (await beginTrial(tx, events, { ...trial, id, ownerId, now }))
+  const orderId = newIdAt('ord', now)
+  const created = await insertSubscription(tx, {
+    id,
+    orderId,
+    projectId,
+    ownerId,
+    items: itemsOf(priced.lines),
+    trialEnd: begins ? new Date(now.getTime() + trial.days * dayMs) : undefined,
+    dueAt: trial === undefined ? undefined : new Date(now.getTime() + changeLifetimeMs),
+    gateway,
+    metadata,
+    now,
+  })
+  const subscription = { id, period: 1 }
+  const order = await insertOrder(
+    tx,
+    begins ? { ...priced, lines: priced.lines.map(atNoCharge), total: 0 } : priced,
+    { id: orderId, projectId, ownerId, createdBy, metadata, subscription },
+  )
+  await events.emit(tx, 'subscription.created', toSubscription(created), { userId: ownerId })
+  await events.emit(tx, 'order.created', order, { userId: ownerId })
+  return { subscription: created, order }
+}
+
+function atNoCharge(line: OrderLine): OrderLine {
+  return { ...line, unitAmount: 0, amount: 0 }
+}
+
+interface TrialStart {
+  days: number
+  productId: string
+  required: boolean
+  /** The id of the subscription. */
+  id: string
+  ownerId: string
+  now: Date
+}
+
+/**
+ * Records the trial of a customer.
+ * @returns false if there is none, or if the customer had one of the product; 409 if it is `required`.
+ */
+async function beginTrial(
+  tx: Transaction,
+  events: Emitter,
+  { days, productId, required, id, ownerId, now }: TrialStart,
+): Promise<boolean> {
+  if (days === 0) return false
+  const customerId = ownerId.startsWith('cus_') ? ownerId : await customerOfUser(tx, events, ownerId)
+  const row = { customer_id: customerId, product_id: productId, subscription_id: id, created_at: now }
+  const begins = (await sql.insertTrial(tx, row)) !== undefined
+  if (!begins && required) throw conflict('trial', 'The customer had a trial of this product.', 'trial_days')
+  return begins
+}
