@@ -20,11 +20,15 @@ export async function customerOfUser(tx: Transaction, events: Emitter, userId: s
   return id
 }
 
-/** Locks a customer against deletion. Throws 404. */
-export async function shareCustomer(tx: Transaction, id: string): Promise<Customer> {
-  const customer = await sql.share(tx, { id })
-  if (customer === undefined) throw notFound('customer', id)
-  return customer
+/**
+ * The user of a customer who buys. A customer without one is locked against deletion; `customerOfUser` locks
+ * another after its user. Throws 404.
+ */
+export async function userOfCustomer(tx: Transaction, id: string): Promise<string | null> {
+  const customer = await sql.find(tx, { id })
+  if (customer?.user_id != null) return customer.user_id
+  if (customer === undefined || (await sql.share(tx, { id })) === undefined) throw notFound('customer', id)
+  return null
 }
 
 /** Locks a person who exists. Throws 404. */

@@ -10,7 +10,7 @@ import { requireMembership, scopeOf } from '../projects/access.ts'
 import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
-import { customerOfUser, requireBuyer, shareCustomer } from './customers.ts'
+import { customerOfUser, requireBuyer, userOfCustomer } from './customers.ts'
 
 interface SalesRequest {
   operation: OperationInfo
@@ -98,12 +98,11 @@ export async function openSale(
     requireSeller(request.principal, customerId)
     if (userId !== undefined)
       throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')
-    const customer = await shareCustomer(tx, customerId)
-    if (customer.user_id === null) {
-      if (projectId === undefined) return customerId
+    const user = await userOfCustomer(tx, customerId)
+    if (user === null && projectId !== undefined)
       throw invalidField('project_id', 'customer', 'A customer without a user buys outside of projects.')
-    }
-    buyerId = customer.user_id
+    if (user === null) return customerId
+    buyerId = user
   }
   await authorizeSale(tx, request, projectId ?? null, buyerId)
   await customerOfUser(tx, events, buyerId)
