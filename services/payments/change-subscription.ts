@@ -41,6 +41,7 @@ export async function changeSubscription(
   before: OwnedSubscription,
   change: SubscriptionChange,
 ): Promise<OwnedSubscription> {
+  if (isThere(before, change)) return before
   const subscription = await dropChange(tx, services, before)
   const { quote, next, gateway, at } = await quoteOf(tx, services, subscription, change)
   const items = itemsOf(next.lines, subscription)
@@ -56,6 +57,21 @@ export async function changeSubscription(
   const paidItems = change.proration === 'none' ? paidItemsOf(subscription) : null
   const changed = await changeItems(tx, subscription, { items, gateway, owed, restarts, paidItems, at })
   return await emitSubscriptionUpdated(tx, services.events, before, changed)
+}
+
+/** Whether the subscription has the items already, or they are scheduled. */
+function isThere(
+  { items, scheduled_change: scheduled, paid_items: paid }: OwnedSubscription,
+  change: SubscriptionChange,
+) {
+  const has = (there: OwnedSubscription['items']): boolean =>
+    there.length === change.items.length &&
+    there.every(({ price_id: id, quantity }, i) => {
+      const { price_id: wanted, quantity: units = 1 } = change.items[i]
+      return id === wanted && quantity === units
+    })
+  if (change.apply === 'period_end') return scheduled?.order_id === null && has(scheduled.items)
+  return scheduled === null && paid === null && has(items)
 }
 
 /** What a change would cost now. */
