@@ -48,6 +48,14 @@ export const flows: Flow[] = [
     },
   },
   {
+    operations: ['createCustomer', 'getCustomerByExternalId', 'upsertCustomer'],
+    async work(call) {
+      const path = { external_id: 'contract-test' }
+      await call('upsertCustomer', { as: 'operator', path, body: { name: 'Contract test' } })
+      await call('getCustomerByExternalId', { as: 'operator', path })
+    },
+  },
+  {
     operations: ['appendUpload', 'createUpload'],
     async work(call) {
       const headers = { 'Tus-Resumable': '1.0.0' }
@@ -105,7 +113,14 @@ export const flows: Flow[] = [
     },
   },
   {
-    operations: ['getOpenAiModel', 'listOpenAiModels', 'createEmbeddings', 'sendToolResults', 'createChat'],
+    operations: [
+      'getOpenAiModel',
+      'listOpenAiModels',
+      'createEmbeddings',
+      'sendToolResults',
+      'createChat',
+      'streamChat',
+    ],
     async work(call) {
       const { body: models } = await call('listOpenAiModels')
       await call('getOpenAiModel', { path: { model: models.data[0].id } })
@@ -113,6 +128,7 @@ export const flows: Flow[] = [
       const { id: model } = models.data.at(-1)
       await call('createEmbeddings', { body: { model, input: 'A text.' }, allow: [400] })
       // 409: the built-in model calls no tools.
+      await call('streamChat', { body: { message: 'A question.' } })
       const { body: chat } = await call('createChat', { body: { message: 'A question.' } })
       const results = [{ tool_call_id: 'call_1', content: 'A result.' }]
       await call('sendToolResults', { path: { id: chat.id }, body: { results }, allow: [409] })
@@ -221,10 +237,10 @@ export const flows: Flow[] = [
       await call('payCheckout', { path: paid, body: card('4242424242424242'), type: form })
       const { body } = await call('getCheckout', { path: paid })
       const path = { id: body.subscription_id }
-      await call('getSubscription', { path })
+      const { body: subscription } = await call('getSubscription', { path })
       await call('cancelSubscription', { path, body: { at_period_end: true } })
       await call('resumeSubscription', { path })
-      const change = { items: [{ price_id: body.items[0].price_id, quantity: 2 }] }
+      const change = { items: [{ price_id: subscription.items[0].price_id, quantity: 2 }] }
       await call('previewSubscription', { path, body: change })
       await call('updateSubscription', { path, body: { ...change, apply: 'period_end' } })
       await call('cancelScheduledChange', { path })

@@ -15,7 +15,7 @@ const rarelyReached = `
   getSignIn endSignIn submitSignIn submitSignUp submitSignInHelp
   submitToken showInvitationPage submitInvitation acceptOrganizationInvitation acceptInvitationToOrganization
   declineOrganizationInvitation revokeServiceAccountKey transferProject cancelMessage getDocumentText
-  downloadAccountExport createEmbeddings sendToolResults
+  downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
 `
   .trim()
   .split(/\s+/)
