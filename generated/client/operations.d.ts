@@ -3529,7 +3529,7 @@ export interface Methods {
   /**
    * Create a subscription: `POST /v1/payments/subscriptions`
    *
-   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`.
+   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`. Stripe bills its subscriptions itself, which begin with a checkout session: with Stripe, this is 409.
    */
   createSubscription (input: CreateSubscriptionInput): Answer<Subscription>
   /**
