@@ -97,6 +97,10 @@ export interface EventObjects {
   'customer.created': components['schemas']['Customer']
   'customer.updated': components['schemas']['Customer']
   'customer.deleted': components['schemas']['Customer']
+  'payment_method.created': components['schemas']['PaymentMethod']
+  'payment_method.updated': components['schemas']['PaymentMethod']
+  'payment_method.deleted': components['schemas']['PaymentMethod']
+  'portal_session.created': components['schemas']['PortalSession']
   'order.created': components['schemas']['Order']
   'order.paid': components['schemas']['Order']
   'order.payment_failed': components['schemas']['Order']
@@ -239,6 +243,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'customer.created': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerCreatedEvent' },
   'customer.updated': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerUpdatedEvent' },
   'customer.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyCustomer', payload: 'payloadCustomerDeletedEvent' },
+  'payment_method.created': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodCreatedEvent' },
+  'payment_method.updated': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodUpdatedEvent' },
+  'payment_method.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodDeletedEvent' },
+  'portal_session.created': { scope: 'payments:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyPortalSession', payload: 'payloadPortalSessionCreatedEvent' },
   'order.created': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderCreatedEvent' },
   'order.paid': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaidEvent' },
   'order.payment_failed': { scope: 'payments:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyOrder', payload: 'payloadOrderPaymentFailedEvent' },

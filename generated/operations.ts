@@ -194,6 +194,11 @@ export interface OperationsByTag {
     | 'getDispute'
   'payments-gateway':
     | 'receiveStripeEvent'
+  'payments-methods':
+    | 'listPaymentMethods'
+    | 'getPaymentMethod'
+    | 'deletePaymentMethod'
+    | 'setDefaultPaymentMethod'
   'payments-orders':
     | 'listOrders'
     | 'createOrder'
@@ -208,6 +213,9 @@ export interface OperationsByTag {
   'payments-payments':
     | 'listPayments'
     | 'getPayment'
+  'payments-portal':
+    | 'createPortalSession'
+    | 'getPortalSession'
   'payments-refunds':
     | 'listRefunds'
     | 'createRefund'
@@ -225,6 +233,13 @@ export interface OperationsByTag {
     | 'cancelScheduledChange'
     | 'cancelSubscription'
     | 'resumeSubscription'
+  'portal-pages':
+    | 'showPortal'
+    | 'leavePortal'
+    | 'openPortal'
+    | 'submitPortalSubscription'
+    | 'submitPortalCard'
+    | 'showPortalReceipt'
   'projects':
     | 'listProjects'
     | 'createProject'
@@ -355,6 +370,12 @@ export type PublicOperationId =
   | 'payCheckout'
   | 'confirmPayment'
   | 'returnFromGateway'
+  | 'showPortal'
+  | 'leavePortal'
+  | 'openPortal'
+  | 'submitPortalSubscription'
+  | 'submitPortalCard'
+  | 'showPortalReceipt'
   | 'getHealth'
   | 'getReadiness'
   | 'getOpenapiJson'
@@ -5188,6 +5209,146 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false,
     unlimitedKey: true
   },
+  listPaymentMethods: {
+    id: "listPaymentMethods",
+    method: "GET",
+    path: "/v1/payments/customers/{id}/payment-methods",
+    url: "/v1/payments/customers/:id/payment-methods",
+    tag: "payments-methods",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetCustomer","query":"queryListPaymentMethods"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPaymentMethodList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  getPaymentMethod: {
+    id: "getPaymentMethod",
+    method: "GET",
+    path: "/v1/payments/customers/{id}/payment-methods/{payment_method_id}",
+    url: "/v1/payments/customers/:id/payment-methods/:payment_method_id",
+    tag: "payments-methods",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathCustomerIdPaymentMethodId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPaymentMethod"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  deletePaymentMethod: {
+    id: "deletePaymentMethod",
+    method: "DELETE",
+    path: "/v1/payments/customers/{id}/payment-methods/{payment_method_id}",
+    url: "/v1/payments/customers/:id/payment-methods/:payment_method_id",
+    tag: "payments-methods",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathCustomerIdPaymentMethodId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getPaymentMethod",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  setDefaultPaymentMethod: {
+    id: "setDefaultPaymentMethod",
+    method: "POST",
+    path: "/v1/payments/customers/{id}/payment-methods/{payment_method_id}/default",
+    url: "/v1/payments/customers/:id/payment-methods/:payment_method_id/default",
+    tag: "payments-methods",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathCustomerIdPaymentMethodId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPaymentMethod"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
+  createPortalSession: {
+    id: "createPortalSession",
+    method: "POST",
+    path: "/v1/payments/customers/{id}/portal-sessions",
+    url: "/v1/payments/customers/:id/portal-sessions",
+    tag: "payments-portal",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIdempotencyKey","body":"bodyPortalSessionCreate"},
+    body: {"required":false,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyPortalSessionWithUrl"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: true,
+    unlimitedKey: true
+  },
+  getPortalSession: {
+    id: "getPortalSession",
+    method: "GET",
+    path: "/v1/payments/customers/{id}/portal-sessions/{portal_session_id}",
+    url: "/v1/payments/customers/:id/portal-sessions/:portal_session_id",
+    tag: "payments-portal",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetPortalSession","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyPortalSession"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true
+  },
   listProducts: {
     id: "listProducts",
     method: "GET",
@@ -6180,6 +6341,151 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     },
     htmlErrors: true,
     produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showPortal: {
+    id: "showPortal",
+    method: "GET",
+    path: "/portal",
+    url: "/portal",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryShowPortal"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null}
+    },
+    htmlErrors: true,
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  leavePortal: {
+    id: "leavePortal",
+    method: "POST",
+    path: "/portal",
+    url: "/portal",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodyPortalLeaveForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  openPortal: {
+    id: "openPortal",
+    method: "GET",
+    path: "/portal/{token}",
+    url: "/portal/:token",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathOpenPortal","query":"queryNone"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      404: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitPortalSubscription: {
+    id: "submitPortalSubscription",
+    method: "POST",
+    path: "/portal/subscriptions",
+    url: "/portal/subscriptions",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodyPortalSubscriptionForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitPortalCard: {
+    id: "submitPortalCard",
+    method: "POST",
+    path: "/portal/cards",
+    url: "/portal/cards",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"query":"queryNone","body":"bodyPortalCardForm"},
+    body: {"required":true,"contentTypes":["application/x-www-form-urlencoded"]},
+    errors: [400,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      403: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showPortalReceipt: {
+    id: "showPortalReceipt",
+    method: "GET",
+    path: "/portal/orders/{id}/receipt",
+    url: "/portal/orders/:id/receipt",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathOrderId","query":"queryNone"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null},
+      404: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
     etag: false,

@@ -27,11 +27,14 @@ import { paymentsClock } from '../handlers/payments-clock.ts'
 import { paymentsCustomers } from '../handlers/payments-customers.ts'
 import { paymentsDisputes } from '../handlers/payments-disputes.ts'
 import { paymentsGateway } from '../handlers/payments-gateway.ts'
+import { paymentsMethods } from '../handlers/payments-methods.ts'
 import { paymentsOrders } from '../handlers/payments-orders.ts'
 import { paymentsPage } from '../handlers/payments-page.ts'
 import { paymentsPayments } from '../handlers/payments-payments.ts'
+import { paymentsPortal } from '../handlers/payments-portal.ts'
 import { paymentsRefunds } from '../handlers/payments-refunds.ts'
 import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
+import { portalPages } from '../handlers/portal-pages.ts'
 import { projects } from '../handlers/projects.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
@@ -76,11 +79,14 @@ export const handlers: Operations = {
   ...paymentsCustomers,
   ...paymentsDisputes,
   ...paymentsGateway,
+  ...paymentsMethods,
   ...paymentsOrders,
   ...paymentsPage,
   ...paymentsPayments,
+  ...paymentsPortal,
   ...paymentsRefunds,
   ...paymentsSubscriptions,
+  ...portalPages,
   ...projects,
   ...serviceAccounts,
   ...signInPages,
@@ -300,6 +306,12 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsCustomers, 'deleteCustomer'>>,
   Holds<Exact<typeof paymentsCustomers, 'getCustomerByExternalId'>>,
   Holds<Exact<typeof paymentsCustomers, 'upsertCustomer'>>,
+  Holds<Exact<typeof paymentsMethods, 'listPaymentMethods'>>,
+  Holds<Exact<typeof paymentsMethods, 'getPaymentMethod'>>,
+  Holds<Exact<typeof paymentsMethods, 'deletePaymentMethod'>>,
+  Holds<Exact<typeof paymentsMethods, 'setDefaultPaymentMethod'>>,
+  Holds<Exact<typeof paymentsPortal, 'createPortalSession'>>,
+  Holds<Exact<typeof paymentsPortal, 'getPortalSession'>>,
   Holds<Exact<typeof paymentsCatalogue, 'listProducts'>>,
   Holds<Exact<typeof paymentsCatalogue, 'createProduct'>>,
   Holds<Exact<typeof paymentsCatalogue, 'getProduct'>>,
@@ -343,6 +355,12 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsPage, 'payCheckout'>>,
   Holds<Exact<typeof paymentsPage, 'confirmPayment'>>,
   Holds<Exact<typeof paymentsPage, 'returnFromGateway'>>,
+  Holds<Exact<typeof portalPages, 'showPortal'>>,
+  Holds<Exact<typeof portalPages, 'leavePortal'>>,
+  Holds<Exact<typeof portalPages, 'openPortal'>>,
+  Holds<Exact<typeof portalPages, 'submitPortalSubscription'>>,
+  Holds<Exact<typeof portalPages, 'submitPortalCard'>>,
+  Holds<Exact<typeof portalPages, 'showPortalReceipt'>>,
   Holds<Exact<typeof events, 'listEvents'>>,
   Holds<Exact<typeof events, 'streamEvents'>>,
   Holds<Exact<typeof events, 'getEvent'>>,
@@ -503,6 +521,11 @@ export const skeleton = {
     '/v1/payments/customers': { get: route('listCustomers'), post: route('createCustomer') },
     '/v1/payments/customers/{id}': { get: route('getCustomer'), put: route('updateCustomer'), delete: route('deleteCustomer') },
     '/v1/payments/customers/by-external-id/{external_id}': { get: route('getCustomerByExternalId'), put: route('upsertCustomer') },
+    '/v1/payments/customers/{id}/payment-methods': { get: route('listPaymentMethods') },
+    '/v1/payments/customers/{id}/payment-methods/{payment_method_id}': { get: route('getPaymentMethod'), delete: route('deletePaymentMethod') },
+    '/v1/payments/customers/{id}/payment-methods/{payment_method_id}/default': { post: route('setDefaultPaymentMethod') },
+    '/v1/payments/customers/{id}/portal-sessions': { post: route('createPortalSession') },
+    '/v1/payments/customers/{id}/portal-sessions/{portal_session_id}': { get: route('getPortalSession') },
     '/v1/payments/products': { get: route('listProducts'), post: route('createProduct') },
     '/v1/payments/products/{id}': { get: route('getProduct'), put: route('updateProduct') },
     '/v1/payments/prices': { get: route('listPrices'), post: route('createPrice') },
@@ -536,6 +559,11 @@ export const skeleton = {
     '/pay/{id}': { get: route('showPayPage'), post: route('payCheckout') },
     '/pay/{id}/confirm': { post: route('confirmPayment') },
     '/pay/{id}/return': { get: route('returnFromGateway') },
+    '/portal': { get: route('showPortal'), post: route('leavePortal') },
+    '/portal/{token}': { get: route('openPortal') },
+    '/portal/subscriptions': { post: route('submitPortalSubscription') },
+    '/portal/cards': { post: route('submitPortalCard') },
+    '/portal/orders/{id}/receipt': { get: route('showPortalReceipt') },
     '/v1/events': { get: route('listEvents') },
     '/v1/events/stream': { get: route('streamEvents') },
     '/v1/events/{id}': { get: route('getEvent') },

@@ -62,7 +62,7 @@ export const paymentsPage = {
       const { problems } = card
       return { status: 422, body: renderCardPage({ state, seller }, { values: body, problems }), headers }
     }
-    await payByCard(db, services, id, card.number)
+    await payByCard(db, services, id, card)
     return redirectTo(id)
   },
 

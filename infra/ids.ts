@@ -46,6 +46,8 @@ export type IdPrefix =
   | 'ref'
   | 'pay'
   | 'dp'
+  | 'pm'
+  | 'pts'
 
 /** The last id of this process: its time, its counter, and its 16 bytes. */
 let lastTime = 0

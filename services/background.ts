@@ -10,6 +10,7 @@ import type { BackgroundWorker } from '../infra/jobs/worker-loop.ts'
 import { isConfirmed, unconfirmedMessage } from './backup/restored-copy.ts'
 import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, countTasks } from './deletion/retention-tasks.ts'
+import { portalTasks } from './payments/portal/sessions.ts'
 import { salesCountTasks } from './payments/retention.ts'
 import { exportRetentionTasks, exportQueue } from './exports/exports.ts'
 import { createExportWorker } from './exports/worker.ts'
@@ -262,6 +263,7 @@ function startRetentionRounds(
       ...documentRequeueTasks(documents),
       ...removedChunkTasks(),
       ...salesCountTasks(),
+      ...portalTasks(),
       ...staleAnswerTasks(services),
       ...exportRetentionTasks(),
       ...surplusRequestTasks(config.requestsKeptPerUser),

@@ -104,6 +104,8 @@ export interface Request<Id extends OperationId> {
   /** The `X-Request-ID` of the client. */
   clientRequestId: string | undefined
   operation: OperationInfo
+  /** Whether a GET is a HEAD: the answer has no body. */
+  isHead: boolean
   params: Parameters<Id, 'path'>
   query: Query<Id>
   /** The declared header fields; their names are in lower case. */

@@ -364,6 +364,7 @@ class OperationCall {
         id: request.id,
         clientRequestId: clientRequestId(request),
         operation: info,
+        isHead: request.method === 'HEAD',
         params,
         query,
         headers: request.headers,

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, StreamingMethod, UploadOptions, WithFiles } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PlatformEvent, PlatformEventList, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UsageQuantity, UsageQuantityList, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTotpHeaders, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Model, ModelList, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, OpenPortalPath, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalCardForm, PortalLeaveForm, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PortalSubscriptionForm, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowPortalQuery, ShowPortalReceiptPath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UsageQuantity, UsageQuantityList, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -1563,6 +1563,56 @@ export interface UpsertCustomerInput extends CallOptions {
   body: CustomerUpsert
 }
 
+/** The input of `listPaymentMethods`. */
+export interface ListPaymentMethodsInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ListPaymentMethodsPath
+  /** The query parameters. */
+  query?: ListPaymentMethodsQuery
+}
+
+/** The input of `getPaymentMethod`. */
+export interface GetPaymentMethodInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetPaymentMethodPath
+  /** Header fields of the request. */
+  headers?: GetPaymentMethodHeaders
+}
+
+/** The input of `deletePaymentMethod`. */
+export interface DeletePaymentMethodInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeletePaymentMethodPath
+  /** Header fields of the request. */
+  headers?: DeletePaymentMethodHeaders
+}
+
+/** The input of `setDefaultPaymentMethod`. */
+export interface SetDefaultPaymentMethodInput extends CallOptions {
+  /** The parameters in the path. */
+  path: SetDefaultPaymentMethodPath
+  /** Header fields of the request. */
+  headers?: SetDefaultPaymentMethodHeaders
+}
+
+/** The input of `createPortalSession`. */
+export interface CreatePortalSessionInput extends CallOptions {
+  /** The parameters in the path. */
+  path: CreatePortalSessionPath
+  /** Header fields of the request. */
+  headers?: CreatePortalSessionHeaders
+  /** A new portal session. */
+  body?: PortalSessionCreate
+}
+
+/** The input of `getPortalSession`. */
+export interface GetPortalSessionInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetPortalSessionPath
+  /** Header fields of the request. */
+  headers?: GetPortalSessionHeaders
+}
+
 /** The input of `listProducts`. */
 export interface ListProductsInput extends CallOptions {
   /** The query parameters. */
@@ -1899,6 +1949,42 @@ export interface ConfirmPaymentInput extends CallOptions {
 export interface ReturnFromGatewayInput extends CallOptions {
   /** The parameters in the path. */
   path: ReturnFromGatewayPath
+}
+
+/** The input of `showPortal`. */
+export interface ShowPortalInput extends CallOptions {
+  /** The query parameters. */
+  query?: ShowPortalQuery
+}
+
+/** The input of `leavePortal`. */
+export interface LeavePortalInput extends CallOptions {
+  /** The form that ends the session. */
+  body: PortalLeaveForm
+}
+
+/** The input of `openPortal`. */
+export interface OpenPortalInput extends CallOptions {
+  /** The parameters in the path. */
+  path: OpenPortalPath
+}
+
+/** The input of `submitPortalSubscription`. */
+export interface SubmitPortalSubscriptionInput extends CallOptions {
+  /** The form of a subscription in the portal. */
+  body: PortalSubscriptionForm
+}
+
+/** The input of `submitPortalCard`. */
+export interface SubmitPortalCardInput extends CallOptions {
+  /** The form of a card in the portal. */
+  body: PortalCardForm
+}
+
+/** The input of `showPortalReceipt`. */
+export interface ShowPortalReceiptInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ShowPortalReceiptPath
 }
 
 /** The input of `listEvents`. */
@@ -3365,6 +3451,42 @@ export interface Methods {
    */
   upsertCustomer (input: UpsertCustomerInput): Answer<Customer>
   /**
+   * List the payment methods of a customer: `GET /v1/payments/customers/{id}/payment-methods`
+   *
+   * Returns the stored cards of a customer. A card that pays a checkout session with the mode `subscription` in the sandbox is stored, and becomes the default. Stripe keeps its cards itself. Requires the scope `payments:sell`.
+   */
+  listPaymentMethods: ListMethod<ListPaymentMethodsInput, PaymentMethodList, PaymentMethod>
+  /**
+   * Get a payment method: `GET /v1/payments/customers/{id}/payment-methods/{payment_method_id}`
+   *
+   * Returns a stored card of a customer. Requires the scope `payments:sell`.
+   */
+  getPaymentMethod (input: GetPaymentMethodInput): Answer<PaymentMethod>
+  /**
+   * Delete a payment method: `DELETE /v1/payments/customers/{id}/payment-methods/{payment_method_id}`
+   *
+   * Deletes a stored card. If it was the default, the card that was the default before becomes it again. Without a card, the next renewal fails. Requires the scope `payments:sell`.
+   */
+  deletePaymentMethod (input: DeletePaymentMethodInput): Answer<undefined>
+  /**
+   * Set the default payment method: `POST /v1/payments/customers/{id}/payment-methods/{payment_method_id}/default`
+   *
+   * Makes a card the default of its customer: all subscriptions of the customer are charged to it, from the next renewal or retry on. Returns the default card as it is. Requires the scope `payments:sell`.
+   */
+  setDefaultPaymentMethod (input: SetDefaultPaymentMethodInput): Answer<PaymentMethod>
+  /**
+   * Create a portal session: `POST /v1/payments/customers/{id}/portal-sessions`
+   *
+   * Returns the `url` of the customer portal; redirect the customer there. The link opens once, within 30 minutes, and is in this response only. The browser that opens it has access to this customer for an hour. Of a customer, the latest 20 sessions count. Requires the scope `payments:sell`.
+   */
+  createPortalSession (input: CreatePortalSessionInput): Answer<PortalSessionWithUrl>
+  /**
+   * Get a portal session: `GET /v1/payments/customers/{id}/portal-sessions/{portal_session_id}`
+   *
+   * Returns a portal session of a customer, without its `url`. Ended sessions return 404. Requires the scope `payments:sell`.
+   */
+  getPortalSession (input: GetPortalSessionInput): Answer<PortalSession>
+  /**
    * List products: `GET /v1/payments/products`
    *
    * Returns all products, including inactive ones.
@@ -3622,6 +3744,42 @@ export interface Methods {
    * The gateway redirects the browser here after a payment. The server fetches the state of the payment, so that the order is paid when the customer returns, and redirects to the payment page, which leads to `success_url` or back to the payment. No API key required.
    */
   returnFromGateway (input: ReturnFromGatewayInput): Answer<undefined>
+  /**
+   * Show the customer portal: `GET /portal`
+   *
+   * HTML page with the subscriptions, the cards and the orders of the customer of the browser's portal session. Without a session the browser is redirected to a link that has ended. No API key required.
+   */
+  showPortal (input?: ShowPortalInput): Answer<operations['showPortal']['responses'][200]['content']['text/html']>
+  /**
+   * Leave the customer portal: `POST /portal`
+   *
+   * Ends the portal session of the browser. The browser is redirected to `/portal`. No API key required.
+   */
+  leavePortal (input: LeavePortalInput): Answer<undefined>
+  /**
+   * Open the customer portal: `GET /portal/{token}`
+   *
+   * Uses up the link of a portal session, sets a cookie, and redirects to `/portal`. Every link that is unknown, used or expired has the same answer. No API key required.
+   */
+  openPortal (input: OpenPortalInput): Answer<undefined>
+  /**
+   * Cancel or resume a subscription in the portal: `POST /portal/subscriptions`
+   *
+   * Cancels a subscription of the customer, as `cancelSubscription` does, or resumes it. The browser is redirected to `/portal`. No API key required.
+   */
+  submitPortalSubscription (input: SubmitPortalSubscriptionInput): Answer<undefined>
+  /**
+   * Choose or remove a card in the portal: `POST /portal/cards`
+   *
+   * Makes a card of the customer the default, or removes it. The browser is redirected to `/portal`. No API key required.
+   */
+  submitPortalCard (input: SubmitPortalCardInput): Answer<undefined>
+  /**
+   * Show a receipt in the portal: `GET /portal/orders/{id}/receipt`
+   *
+   * HTML page with the receipt of a paid order of the customer. Without a session the browser is redirected to a link that has ended. No API key required.
+   */
+  showPortalReceipt (input: ShowPortalReceiptInput): Answer<operations['showPortalReceipt']['responses'][200]['content']['text/html']>
   /**
    * List events: `GET /v1/events`
    *

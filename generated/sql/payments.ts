@@ -86,8 +86,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['price_id', 'quantity', 'items', 'gateway', 'card', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
 )
 export interface ChangeItemsRow {
@@ -125,6 +127,31 @@ export interface ChangeItemsRow {
 }
 
 /**
+ * Makes a payment method the default of its customer.
+ * @see prisma/sql/payments/choose-payment-method.sql
+ */
+export const choosePaymentMethod = optional<{ at: Date | string; customer_id: string; id: string }, ChoosePaymentMethodRow>(
+  'payments/choose-payment-method',
+  `UPDATE payment_methods t SET chosen_at = greatest($1, (SELECT max(c.chosen_at) + interval '1 millisecond' FROM payment_methods c
+  WHERE c.customer_id = $2)), updated_at = greatest($1, updated_at)
+WHERE customer_id = $2 AND id = $3
+RETURNING t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
+NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
+  AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
+t.created_at, t.updated_at`,
+  ['at', 'customer_id', 'id'],
+)
+export interface ChoosePaymentMethodRow {
+  id: string
+  customer_id: string
+  card: Schemas['StoredCard']
+  is_default: boolean
+  created_at: string
+  updated_at: string
+}
+
+/**
  * Deletes a batch of the webhook events that were received more than :days ago.
  * @see prisma/sql/payments/delete-gateway-events.sql
  */
@@ -140,6 +167,20 @@ SELECT count(*)::int AS n FROM deleted`,
 )
 export interface DeleteGatewayEventsRow {
   n: number
+}
+
+/**
+ * Deletes a payment method. No row if there is none.
+ * @see prisma/sql/payments/delete-payment-method.sql
+ */
+export const deletePaymentMethod = optional<{ customer_id: string; id: string }, DeletePaymentMethodRow>(
+  'payments/delete-payment-method',
+  `DELETE FROM payment_methods WHERE customer_id = $1 AND id = $2 RETURNING brand, last4`,
+  ['customer_id', 'id'],
+)
+export interface DeletePaymentMethodRow {
+  brand: string
+  last4: string
 }
 
 /**
@@ -570,6 +611,31 @@ export interface FindPaymentByReferenceRow {
 }
 
 /**
+ * A payment method of a customer.
+ * @see prisma/sql/payments/find-payment-method.sql
+ */
+export const findPaymentMethod = optional<{ customer_id: string; id: string }, FindPaymentMethodRow>(
+  'payments/find-payment-method',
+  `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
+NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
+  AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
+t.created_at, t.updated_at
+FROM payment_methods t
+WHERE t.customer_id = $1 AND t.id = $2`,
+  ['customer_id', 'id'],
+  { reads: true },
+)
+export interface FindPaymentMethodRow {
+  id: string
+  customer_id: string
+  card: Schemas['StoredCard']
+  is_default: boolean
+  created_at: string
+  updated_at: string
+}
+
+/**
  * A pending refund, with the gateway's ids of the refund and of its payment.
  * @see prisma/sql/payments/find-pending-refund.sql
  */
@@ -673,6 +739,31 @@ export interface FindStartOfNewInvoicesRow {
 }
 
 /**
+ * The payment method of a customer with this card.
+ * @see prisma/sql/payments/find-stored-card.sql
+ */
+export const findStoredCard = optional<{ customer_id: string; gateway: string; fingerprint: string }, FindStoredCardRow>(
+  'payments/find-stored-card',
+  `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
+NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
+  AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
+t.created_at, t.updated_at
+FROM payment_methods t
+WHERE t.customer_id = $1 AND t.gateway = $2 AND t.fingerprint = $3`,
+  ['customer_id', 'gateway', 'fingerprint'],
+  { reads: true },
+)
+export interface FindStoredCardRow {
+  id: string
+  customer_id: string
+  card: Schemas['StoredCard']
+  is_default: boolean
+  created_at: string
+  updated_at: string
+}
+
+/**
  * A subscription with its owner, without authorization.
  * @see prisma/sql/payments/find-subscription.sql
  */
@@ -686,8 +777,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -754,6 +847,17 @@ export const findUnsentRefund = optional<{ id: string }, FindUnsentRefundRow>(
 export interface FindUnsentRefundRow {
   id: string
 }
+
+/**
+ * Removes a card from the subscriptions of a customer.
+ * @see prisma/sql/payments/forget-card.sql
+ */
+export const forgetCard = none<{ customer_id: string; brand: string; last4: string }>(
+  'payments/forget-card',
+  `UPDATE subscriptions SET card = NULL
+WHERE customer_id = $1 AND card->>'brand' = $2 AND card->>'last4' = $3`,
+  ['customer_id', 'brand', 'last4'],
+)
 
 /**
  * Inserts an open checkout session, which becomes the latest one of its order.
@@ -944,8 +1048,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id', 'latest_order_id', 'project_id', 'owner_id', 'price_id', 'quantity', 'items', 'trial_end', 'due_at', 'gateway', 'metadata', 'created_at'],
 )
 export interface InsertSubscriptionRow {
@@ -1222,6 +1328,45 @@ export interface ListOrdersRow {
   created_at: string
   updated_at: string
   project_id: string | null
+}
+
+/**
+ * The payment methods of a customer.
+ * @see prisma/sql/payments/list-payment-methods.sql
+ */
+export const listPaymentMethods = page<{ customer_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at' | 'updated_at', ListPaymentMethodsRow>(
+  'payments/list-payment-methods',
+  {
+    select: `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
+NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
+  AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
+t.created_at, t.updated_at
+FROM payment_methods t
+WHERE t.customer_id = $1`,
+    names: ['customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before'],
+    filters: {
+      created_after: { sql: `t.id >= id_at('pm', $2)`, searches: true },
+      created_before: { sql: `t.id < id_at('pm', $3)`, searches: true },
+      updated_after: { sql: `t.updated_at >= $4`, searches: true },
+      updated_before: { sql: `t.updated_at < $5`, searches: true },
+    },
+    sorts: {
+      created_at: `t.id`,
+      updated_at: `t.updated_at`,
+    },
+    id: `t.id`,
+    totals: {
+    },
+  },
+)
+export interface ListPaymentMethodsRow {
+  id: string
+  customer_id: string
+  card: Schemas['StoredCard']
+  is_default: boolean
+  created_at: string
+  updated_at: string
 }
 
 /**
@@ -1513,8 +1658,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1568,8 +1715,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
 FOR NO KEY UPDATE`,
@@ -1660,8 +1809,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'resumes_at', 'id'],
 )
 export interface PauseSubscriptionRow {
@@ -1743,8 +1894,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2278,8 +2431,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2392,8 +2547,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
@@ -2447,8 +2604,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['change', 'expires_at', 'id'],
 )
 export interface SetChangeRow {
@@ -2588,8 +2747,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
@@ -2665,8 +2826,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
@@ -2800,8 +2963,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
@@ -2926,8 +3091,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['card', 'renews', 'at', 'id'],
 )
 export interface SetSubscriptionActiveRow {
@@ -2980,8 +3147,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
@@ -3032,8 +3201,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['metadata', 'id'],
 )
 export interface SetSubscriptionMetadataRow {
@@ -3140,8 +3311,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetUnpaidRow {
@@ -3197,8 +3370,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
@@ -3262,8 +3437,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['start', 'end', 'card', 'renews', 'id'],
 )
 export interface StartSubscriptionRow {
@@ -3298,6 +3475,35 @@ export interface StartSubscriptionRow {
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * Stores a card of a customer, and makes it the default. A card that is stored gets the new expiry date.
+ * @see prisma/sql/payments/store-card.sql
+ */
+export const storeCard = one<{ id: string; customer_id: string; gateway: string; fingerprint: string; brand: string; last4: string; exp_month: number | null; exp_year: number | null; renews: boolean; at: Date | string }, StoreCardRow>(
+  'payments/store-card',
+  `INSERT INTO payment_methods AS t (id, customer_id, gateway, fingerprint, brand, last4, exp_month, exp_year,
+  renews, chosen_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
+  greatest($10, (SELECT max(c.chosen_at) + interval '1 millisecond' FROM payment_methods c
+  WHERE c.customer_id = $2)), $10, $10)
+ON CONFLICT (customer_id, gateway, fingerprint) DO UPDATE SET exp_month = excluded.exp_month,
+  exp_year = excluded.exp_year, chosen_at = excluded.chosen_at, updated_at = greatest($10, t.updated_at)
+RETURNING t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
+NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
+  AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
+t.created_at, t.updated_at`,
+  ['id', 'customer_id', 'gateway', 'fingerprint', 'brand', 'last4', 'exp_month', 'exp_year', 'renews', 'at'],
+)
+export interface StoreCardRow {
+  id: string
+  customer_id: string
+  card: Schemas['StoredCard']
+  is_default: boolean
+  created_at: string
+  updated_at: string
 }
 
 /**
@@ -3336,8 +3542,10 @@ s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.cance
 s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
-s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
+  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
+  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface UnpauseSubscriptionRow {

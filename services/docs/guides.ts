@@ -26,6 +26,7 @@ export const guideNames = [
   'payments',
   'subscriptions',
   'selling',
+  'customer-portal',
   'events-and-webhooks',
   'versioning',
   'console',

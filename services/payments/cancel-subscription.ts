@@ -80,7 +80,7 @@ export async function resumeSubscription(
   return await changeCancellation(tx, services, subscription, null)
 }
 
-function isPaidOrTrialing(status: OwnedSubscription['status']): boolean {
+export function isPaidOrTrialing(status: OwnedSubscription['status']): boolean {
   return status === 'active' || status === 'trialing'
 }
 

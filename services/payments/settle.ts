@@ -11,6 +11,7 @@ import type { PaymentServices } from './gateway.ts'
 import { applyChange } from './apply-change.ts'
 import { post, releaseHeld, subjectOf } from './ledger.ts'
 import { findOrder, toOrder, type OwnedOrder } from './orders.ts'
+import { storeCard } from './payment-methods.ts'
 import { emitSubscriptionUpdated, owesPayment } from './subscription-events.ts'
 import {
   startSubscription,
@@ -141,6 +142,7 @@ export async function applyPayment(
   if (subscription?.scheduled_change?.order_id === order.id)
     await applyChange(tx, services, subscription, { at, card, order })
   else if (subscription !== null) await activateOrRecover(tx, services, subscription, notification, card)
+  if (subscription !== null && card !== null) await storeCard(tx, events, order.customer_id!, card)
   return true
 }
 

@@ -39,6 +39,8 @@ export interface SandboxCard {
   last4: string
   /** Whether the card pays renewals. */
   renews: boolean
+  exp_month?: number
+  exp_year?: number
 }
 
 /**

@@ -220,9 +220,9 @@ testStatus(303, 'the answer redirects, also to the page of another gateway', asy
   const forStatus = fixtures[id].byStatus?.[303] === undefined ? undefined : 303
   const request = await requestFor(server, id, { forStatus })
   const reply = await send(isPay ? { ...request, server: otherGatewayServer } : request)
-  // The pages of the account also lead to the sign-in.
-  const isAccount = operations[id].tag === 'account-pages'
-  const to = isPay ? 'https://pay.example/session' : ((isAccount ? undefined : request.params?.id) ?? /./)
+  // The pages of the account and the portal also lead to the page without a session.
+  const hasSession = ['account-pages', 'portal-pages'].includes(operations[id].tag)
+  const to = isPay ? 'https://pay.example/session' : ((hasSession ? undefined : request.params?.id) ?? /./)
   t.match(reply.headers.get('location'), to, id)
   t.equal(reply.headers.get('cache-control'), 'no-store', id)
   return reply

@@ -1,9 +1,11 @@
 // Lists: the values of page, limit, sort and order; all pages together contain every item exactly once.
 // In `npm test` one list gets all invalid values of a parameter that lists share, and the others one each;
 // `npm run faults` sends all to all lists.
+import { randomInt } from 'node:crypto'
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { newId } from '../../infra/ids.ts'
+import { storeCard } from '../../services/payments/payment-methods.ts'
 import {
   operationIds,
   pathOf,
@@ -320,6 +322,21 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     await prisma.refund.deleteMany({ where: { ownerId: request.caller.id } })
     const order = await insertedOrder(server, request.caller.id, { status: 'paid', quantity: 1000 })
     return { request, ids: await createMany(() => insertedRefund(server, order)) }
+  },
+  async listPaymentMethods() {
+    const id = await insertedCustomer(server)
+    const [brand, renews] = ['Visa', true]
+    const ids = await createMany(async () => {
+      const card = { brand, renews, last4: String(randomInt(1000, 10_000)) }
+      const { database, events } = server.services
+      return await database.transaction((tx) => storeCard(tx, events, id, card))
+    })
+    const at = new Date()
+    await prisma.paymentMethod.updateMany({
+      where: { id: { in: ids } },
+      data: { createdAt: at, updatedAt: at },
+    })
+    return { request: { ...(await requestFor(server, 'listPaymentMethods')), params: { id } }, ids }
   },
   async listPayments() {
     const request = await requestFor(server, 'listPayments', { withoutProject: true })

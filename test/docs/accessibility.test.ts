@@ -3,11 +3,17 @@
 import t from 'tap'
 import { assertNoBarriers } from '../support/browser/axe.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
-import { cards, createCatalog, createCheckout, payWithCard } from '../support/operations/catalog-fixtures.ts'
+import {
+  cards,
+  createCatalog,
+  createCheckout,
+  payWithCard,
+  subscribe,
+} from '../support/operations/catalog-fixtures.ts'
 import { startServer } from '../support/server/server.ts'
 
 const server = await startServer(t)
-const { price } = await createCatalog(server)
+const { price, monthly } = await createCatalog(server)
 const items = [{ price_id: price, quantity: 2 }]
 
 t.test('the guides, the catalogues and the pages of customers', { skip: skipWithoutBrowser }, async (t) => {
@@ -32,6 +38,15 @@ t.test('the guides, the catalogues and the pages of customers', { skip: skipWith
     await page.goto(server.url + path)
     await check(path)
   }
+  const { id: customer } = (await server.admin.client.get('/payments/customers?limit=1')).body.data[0]
+  await subscribe(server, server.admin, monthly)
+  await subscribe(server, server.admin, monthly, { card: '5555 5555 5555 4444' })
+  const session = await server.admin.client.post(`/payments/customers/${customer}/portal-sessions`, {})
+  await page.goto(session.body.url)
+  await check('the portal')
+  await page.goto(session.body.url)
+  await check('a link to the portal that is used')
+  await page.goto(`${server.url}/pay/${open.id}`)
   // The form with its errors.
   await page.locator('button[type=submit], button:not([type])').first().click()
   await page.getByRole('alert').waitFor()

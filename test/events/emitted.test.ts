@@ -138,6 +138,9 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateCustomer: 'customer.updated',
   deleteCustomer: 'customer.deleted',
   upsertCustomer: 'customer.updated',
+  deletePaymentMethod: 'payment_method.deleted',
+  setDefaultPaymentMethod: 'payment_method.updated',
+  createPortalSession: 'portal_session.created',
   createOrder: 'order.created',
   cancelOrder: 'order.canceled',
   createRefund: 'refund.created',
@@ -244,6 +247,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   pauseSubscription: 'getSubscription',
   unpauseSubscription: 'getSubscription',
   cancelScheduledChange: 'getSubscription',
+  setDefaultPaymentMethod: 'getPaymentMethod',
   cancelSubscription: 'getSubscription',
   resumeSubscription: 'getSubscription',
 }
@@ -346,7 +350,7 @@ const severalThings: Array<{
   {
     what: 'a card that pays a subscription',
     make: async (caller) => cardOn(await begun(caller, 'subscription'), '4242424242424242'),
-    types: ['order.paid', 'checkout.completed', 'subscription.updated'],
+    types: ['order.paid', 'checkout.completed', 'subscription.updated', 'payment_method.created'],
   },
   {
     what: 'a payment that is confirmed',
@@ -444,7 +448,9 @@ for (const info of writes) {
     )
     const [row] = rows
     const { audience, project, organization, payload } = eventTypes[type]
-    const { object: about } = row.data as { object: { id: string; organization_id?: string } }
+    const { object: about } = row.data as {
+      object: { id: string; organization_id?: string; customer_id?: string }
+    }
     const named = project === 'id' ? about.id : (ask.project ?? ask.params?.id)
     // An answer without a session belongs to its user, though the request names a project to search.
     const isOwn = id === 'createChatCompletion' || id === 'createResponse'
@@ -454,8 +460,14 @@ for (const info of writes) {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
       projectId: projectId ?? organizationId,
-      // Sellers read the event of a customer as that of a sale.
-      userId: type.startsWith('customer.') ? about.id : audience === 'user' || isOwn ? caller.id : null,
+      // Sellers read the events of a customer as those of a sale.
+      userId: type.startsWith('customer.')
+        ? about.id
+        : /^(payment_method|portal_session)\./.test(type)
+          ? about.customer_id
+          : audience === 'user' || isOwn
+            ? caller.id
+            : null,
     })
 
     // A member who leaves a project, or never joins it, cannot read its events.
@@ -606,15 +618,21 @@ for (const { what, make, types } of severalThings) {
       types,
     )
     t.ok(
-      rows.every(({ clientRequestId, userId }) => clientRequestId === what && userId === caller.id),
-      'with the request id, and in the workspace of the customer',
+      rows.every(({ clientRequestId }) => clientRequestId === what),
+      'with the request id',
+    )
+    // Sellers read what is stored of a customer.
+    const theirs = rows.filter(({ type }) => !type.startsWith('payment_method.'))
+    t.ok(
+      theirs.every(({ userId }) => userId === caller.id),
+      'in the workspace of the customer',
     )
     await whenDelivered(server.services.database.pool)
     t.equal(
       await prisma.webhookDelivery.count({
         where: { eventId: { in: rows.map(({ id }) => id) }, endpointId },
       }),
-      types.length,
+      theirs.length,
       "the customer's endpoint receives each",
     )
     const after = await changes()

@@ -18,6 +18,8 @@ import {
   subscribe,
 } from '../support/operations/catalog-fixtures.ts'
 
+/** Of the cards. */
+const expiry = { month: 12, year: 2034 }
 const server = await startServer(t)
 const catalog = await createCatalog(server)
 const ada = await server.person()
@@ -314,7 +316,7 @@ t.test('a test card cannot pay a session of another gateway', async (t) => {
   const created = await order()
   const { id } = await createCheckout(ada, { order_id: created.id })
   await database.pool.query("UPDATE checkouts SET gateway = 'stripe' WHERE id = $1", [id])
-  await payByCard(database, server.services, id, cards.succeeds)
+  await payByCard(database, server.services, id, { number: cards.succeeds, expiry })
   t.same(await attemptsOf(created.id), [])
   t.equal((await get(`orders/${created.id}`)).status, 'pending')
   await database.pool.query("UPDATE checkouts SET gateway = 'sandbox' WHERE id = $1", [id])
@@ -463,11 +465,15 @@ t.test('each request runs a known number of statements', async (t) => {
       () => createCheckout(ada, { mode: 'subscription', items: [{ price_id: catalog.monthly }] }),
     ],
     ['a session of an existing order', 9, () => createCheckout(ada, { order_id: other.id })],
-    ['paying an order', 18, () => payByCard(database, server.services, session, cards.succeeds)],
+    [
+      'paying an order',
+      18,
+      () => payByCard(database, server.services, session, { number: cards.succeeds, expiry }),
+    ],
     [
       'paying the first order of a subscription',
-      20,
-      () => payByCard(database, server.services, started.session, cards.succeeds),
+      24,
+      () => payByCard(database, server.services, started.session, { number: cards.succeeds, expiry }),
     ],
     ['a refund', 15, () => refund(created.id, { amount: 1 })],
     ['reading a subscription', 1, () => get(`subscriptions/${started.id}`)],

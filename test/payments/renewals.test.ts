@@ -580,12 +580,13 @@ t.test('a deleted project or owner is not charged', async (t) => {
   await t.test('deleted project: the subscription is canceled at period end', async (t) => {
     const project = await projectOf(ada)
     const { id } = await subscribe(server, ada, catalog.monthly, { project_id: project })
+    const kept = await projectOf(ada)
+    const other = await subscribe(server, ada, catalog.monthly, { project_id: kept })
+    // The card that paid last is charged.
     const overdue = await subscribe(server, ada, await recurringAt('week', 1), {
       project_id: project,
       card: cards.renewalDeclined,
     })
-    const kept = await projectOf(ada)
-    const other = await subscribe(server, ada, catalog.monthly, { project_id: kept })
     await advance(server, { by_seconds: 8 * 86_400 })
     t.equal((await subscriptionNow(overdue.id)).status, 'past_due')
     await ada.client.delete(`/projects/${project}`)

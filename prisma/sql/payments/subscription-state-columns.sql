@@ -2,5 +2,5 @@
 -- @type change_terms { restarts: boolean; gateway: string; owed: number } | null
 -- @type paid_items Schemas['SubscriptionItem'][] | null
 -- @type card { brand: string; last4: string; renews: boolean }
-{subscription-columns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at, s.card,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms
+{subscription-columns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+{charged-card} AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms

@@ -58,6 +58,18 @@ export function readReturnPath(settings: PublicUrl, headers: object): string | n
   return page === 'console' ? '/console' : `/invitations/${page}`
 }
 
+/** The access to the customer portal. */
+const portal = 'portal'
+
+/** The value of `Set-Cookie` that keeps a portal session in a browser. null deletes the cookie. */
+export function portalCookie(settings: PublicUrl, value: string | null, seconds = 0): string {
+  return setCookie(settings, portal, { value, seconds })
+}
+
+export function readPortalCookie(settings: PublicUrl, headers: object): string | undefined {
+  return readCookie(settings, portal, (headers as { cookie?: string }).cookie)
+}
+
 function setCookie(
   settings: PublicUrl,
   name: string,

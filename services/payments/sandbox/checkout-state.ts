@@ -7,7 +7,7 @@ import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
 import { disputePayment } from './disputes.ts'
-import { findTestCard, sandbox, slowCardDelayMs, toStoredCard } from './gateway.ts'
+import { findTestCard, sandbox, slowCardDelayMs, toStoredCard, type CardExpiry } from './gateway.ts'
 import { applyPayment, failPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
 import type { SandboxCard } from '../subscriptions.ts'
@@ -58,7 +58,7 @@ export async function payByCard(
   db: Db,
   services: PaymentServices,
   id: string,
-  number: string,
+  { number, expiry }: { number: string; expiry: CardExpiry },
 ): Promise<void> {
   const testCard = findTestCard(number)
   if (testCard === undefined) throw new Error('The card number is not a test card.')
@@ -66,7 +66,7 @@ export async function payByCard(
   await withLockedCheckout(db, id, async (tx, locked, at) => {
     // A confirmation may be pending in another browser tab.
     await sql.supersedeUnconfirmedPayments(tx, { checkout_id: id, at })
-    const card = toStoredCard(testCard)
+    const card = toStoredCard(testCard, expiry)
     const notification = { gateway: 'sandbox', reference: null, checkoutId: id, card, at }
     if (behavior === 'succeeds') {
       const paid = await applyPayment(tx, services, locked, notification, card)

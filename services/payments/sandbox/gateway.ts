@@ -88,9 +88,16 @@ export function findTestCard(number: string): TestCard | undefined {
   return testCards.find((card) => card.number === digits)
 }
 
+/** When a card expires. */
+export interface CardExpiry {
+  month: number
+  year: number
+}
+
 /** The details of a card that are stored. */
-export function toStoredCard({ number, renews }: TestCard): SandboxCard {
-  return { brand: number.startsWith('5') ? 'Mastercard' : 'Visa', last4: number.slice(-4), renews }
+export function toStoredCard({ number, renews }: TestCard, { month, year }: CardExpiry): SandboxCard {
+  const brand = number.startsWith('5') ? 'Mastercard' : 'Visa'
+  return { brand, last4: number.slice(-4), renews, exp_month: month, exp_year: year }
 }
 
 /** How long a payment by the slow card takes. */

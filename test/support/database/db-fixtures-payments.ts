@@ -1,5 +1,6 @@
 // Products, orders, sessions, refunds and subscriptions, inserted by the services before a test. The gateway
 // is the sandbox.
+import { randomInt } from 'node:crypto'
 import * as customers from '../../../generated/sql/customers.ts'
 import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
@@ -11,6 +12,9 @@ import { changeSubscription } from '../../../services/payments/change-subscripti
 import { paymentsNow } from '../../../services/payments/clock.ts'
 import { pauseSubscription } from '../../../services/payments/pause-subscription.ts'
 import { findOrder, insertOrder, priceItems, type NewOrder } from '../../../services/payments/orders.ts'
+import { portalCookie } from '../../../services/auth/sessions/cookies.ts'
+import { storeCard } from '../../../services/payments/payment-methods.ts'
+import { createPortalSession, enterPortal } from '../../../services/payments/portal/sessions.ts'
 import { refundOrder } from '../../../services/payments/refunds.ts'
 import { disputePayment } from '../../../services/payments/sandbox/disputes.ts'
 import {
@@ -164,6 +168,29 @@ export async function insertedRefund(
       refundOrder(tx, services, orderId, { amount, reason: 'Theirs', metadata }),
     )
   ).id
+}
+
+/** Stores two cards of a customer. @returns the id of the one that is not the default. */
+export async function insertedPaymentMethod(
+  { services: { database, events } }: TestServer,
+  customerId: string,
+): Promise<string> {
+  return await database.transaction(async (tx) => {
+    const other = await storeCard(tx, events, customerId, { ...card, last4: String(randomInt(1000, 4000)) })
+    await storeCard(tx, events, customerId, card)
+    return other
+  })
+}
+
+/** Opens a portal session of a customer. @returns the `Cookie` header of the browser. */
+export async function openedPortal(
+  { services: { config, database, events }, url, admin }: TestServer,
+  customerId: string,
+): Promise<string> {
+  const fields = { customerId, returnUrl: pages.cancel_url, createdBy: admin.id, publicUrl: url }
+  const session = await database.transaction((tx) => createPortalSession(tx, events, fields))
+  const cookie = await enterPortal(database, session.url.split('/').at(-1)!)
+  return portalCookie(config, cookie).split(';')[0]
 }
 
 /** Inserts a failed payment of an order. @returns its id. */

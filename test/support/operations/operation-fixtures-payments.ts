@@ -9,11 +9,13 @@ import {
   insertedPrice,
   insertedProduct,
   insertedConfirmation,
+  insertedCustomer,
   insertedDispute,
   insertedPayment,
-  insertedCustomer,
+  insertedPaymentMethod,
   insertedRefund,
   insertedSubscription,
+  openedPortal,
   pages,
 } from '../database/db-fixtures-payments.ts'
 import { projectFor, type Placement } from '../database/db-fixtures.ts'
@@ -107,6 +109,40 @@ const onRefundAlone =
     const { params, project } = await onRefund(where)(context)
     return { params: { id: params!.refund_id }, project }
   }
+
+const onPaymentMethod: RequestBuilder = async ({ server }) => {
+  const id = await insertedCustomer(server)
+  return { params: { id, payment_method_id: await insertedPaymentMethod(server, id) } }
+}
+
+const portalFields = () => ({ return_url: `https://shop.example/${fresh()}` })
+const onPortalSession: RequestBuilder = async ({ server }) => {
+  const id = await insertedCustomer(server)
+  const { body } = await server.admin.client.post(`/payments/customers/${id}/portal-sessions`, portalFields())
+  return { params: { id, portal_session_id: body.id } }
+}
+const onPortalLink: RequestBuilder = async ({ server }) => {
+  const id = await insertedCustomer(server)
+  const { body } = await server.admin.client.post(`/payments/customers/${id}/portal-sessions`, portalFields())
+  return { params: { token: body.url.split('/').at(-1) } }
+}
+/** The browser of a customer in the portal, who has a subscription and so a paid order. */
+const inPortal =
+  (
+    more: (ids: { subscription: string; order: string; card: string }) => object = () => ({}),
+  ): RequestBuilder =>
+  async ({ server, caller }) => {
+    const subscription = await insertedSubscription(server, caller.id)
+    const { latestOrderId, customerId } =
+      await server.services.database.prisma.subscription.findUniqueOrThrow({ where: { id: subscription } })
+    const card = await insertedPaymentMethod(server, customerId!)
+    const cookie = await openedPortal(server, customerId!)
+    return { headers: { cookie }, ...more({ subscription, order: latestOrderId!, card }) }
+  }
+const fromElsewhere = { origin: 'https://elsewhere.example' }
+const subscriptionForm = { subscription: `sub_${unknownUlid}`, action: 'cancel' }
+const leaveForm = { action: 'leave' }
+const cardForm = { card: `pm_${unknownUlid}`, action: 'default' }
 
 const onPayment =
   (where?: Placement): RequestBuilder =>
@@ -334,6 +370,35 @@ export const paymentsFixtures = {
     build: ofProject(addRefund),
     withoutProject: ownAlone(addRefund),
     byStatus: { 404: ofNoProject },
+  },
+  listPaymentMethods: {
+    build: async (context) => ({ params: { id: (await onPaymentMethod(context)).params!.id } }),
+  },
+  getPaymentMethod: { build: onPaymentMethod },
+  deletePaymentMethod: { build: onPaymentMethod },
+  setDefaultPaymentMethod: { build: onPaymentMethod },
+  createPortalSession: { build: onCustomer(portalFields) },
+  getPortalSession: { build: onPortalSession },
+  openPortal: {
+    build: onPortalLink,
+    byStatus: { 404: () => ({ params: { token: fresh() } }) },
+  },
+  showPortal: { build: inPortal(), byStatus: { 303: () => ({}) } },
+  leavePortal: {
+    build: inPortal(() => ({ body: leaveForm })),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: leaveForm }) },
+  },
+  submitPortalSubscription: {
+    build: inPortal(({ subscription }) => ({ body: { subscription, action: 'cancel' } })),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: subscriptionForm }) },
+  },
+  submitPortalCard: {
+    build: inPortal(({ card }) => ({ body: { card, action: 'default' } })),
+    byStatus: { 403: () => ({ headers: fromElsewhere, body: cardForm }) },
+  },
+  showPortalReceipt: {
+    build: inPortal(({ order }) => ({ params: { id: order } })),
+    byStatus: { 303: () => ({ params: { id: `ord_${unknownUlid}` } }) },
   },
   listPayments: {
     build: ofProject(addPayment),

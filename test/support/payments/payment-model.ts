@@ -31,7 +31,6 @@ export interface ModelSubscription {
   /** The start of the first period and the number of the current one. */
   anchor: number
   period: number
-  renews: boolean
   cancelAtPeriodEnd: boolean
   tries: number
   dueAt: number | null
@@ -44,6 +43,8 @@ const slowCardDelayMs = 3_000
 const retryDays = [1, 3, 5, 9, 14]
 
 export class PaymentModel {
+  /** Whether the card that paid a subscription last pays renewals: all are charged to it. */
+  #renews = false
   now = 0
   orders: ModelOrder[] = []
   sessions: ModelSession[] = []
@@ -80,7 +81,6 @@ export class PaymentModel {
       amount,
       anchor: 0,
       period: 0,
-      renews: false,
       cancelAtPeriodEnd: false,
       tries: 0,
       dueAt: null,
@@ -117,10 +117,10 @@ export class PaymentModel {
     session.status = 'complete'
     session.awaits = 'nothing'
     if (subscription === null) return
+    this.#renews = renews
     if (subscription.status === 'incomplete') Object.assign(subscription, { anchor: this.now, period: 1 })
     Object.assign(subscription, {
       status: 'active',
-      renews,
       tries: 0,
       dueAt: subscription.anchor + subscription.period * subscription.length,
     })
@@ -177,7 +177,8 @@ export class PaymentModel {
   }
 
   #renew(subscription: ModelSubscription): void {
-    const { status, cancelAtPeriodEnd, amount, renews, tries } = subscription
+    const { status, cancelAtPeriodEnd, amount, tries } = subscription
+    const renews = this.#renews
     if (cancelAtPeriodEnd || tries > retryDays.length - 1) return this.cancelSubscription(subscription)
     if (status === 'active') {
       subscription.period++

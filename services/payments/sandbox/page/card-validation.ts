@@ -1,18 +1,18 @@
 // Validates the card form. The sandbox accepts only its test cards and warns about real card numbers. Card
 // numbers and security codes are never displayed again.
 import type { components } from '../../../../generated/types.ts'
-import { findTestCard } from '../gateway.ts'
+import { findTestCard, type CardExpiry } from '../gateway.ts'
 
 export type CardForm = components['schemas']['CardForm']
 
 /** Error messages by form field. */
 export type CardProblems = Partial<Record<keyof CardForm, string>>
 
-/** The number of a valid test card, or the errors of the form. */
+/** The number and the expiry date of a valid test card, or the errors of the form. */
 export function validateCard(
   { number = '', expiry = '', cvc = '', name = '' }: CardForm,
   now = new Date(),
-): { number: string } | { problems: CardProblems } {
+): { number: string; expiry: CardExpiry } | { problems: CardProblems } {
   const checks = {
     number: numberProblem(normalize(number)),
     expiry: expiryProblem(normalize(expiry), now),
@@ -22,7 +22,9 @@ export function validateCard(
   const problems = Object.fromEntries(
     Object.entries(checks).filter(([, problem]) => problem !== null),
   ) as CardProblems
-  return Object.keys(problems).length > 0 ? { problems } : { number: normalize(number) }
+  if (Object.keys(problems).length > 0) return { problems }
+  const { month, year } = parseExpiry(normalize(expiry))!
+  return { number: normalize(number), expiry: { month, year } }
 }
 
 /** The values that are safe to display again: drops every value that could be a card number, in any field. */
@@ -60,11 +62,16 @@ function isLuhn(digits: string): boolean {
 /** A card is valid until the end of its month in UTC-12, the last time zone. */
 function expiryProblem(text: string, now: Date): string | null {
   if (text === '') return 'Enter the expiry date, e.g. 12 / 34.'
-  const [, month, year] = /^(0?[1-9]|1[0-2])\/?(?:20)?(\d\d)$/.exec(text) ?? []
-  if (month === undefined) return 'Enter the expiry date as month and year, e.g. 12 / 34.'
-  return Date.UTC(2000 + Number(year), Number(month), 1, 12) > now.getTime()
+  const parsed = parseExpiry(text)
+  if (parsed === null) return 'Enter the expiry date as month and year, e.g. 12 / 34.'
+  return Date.UTC(parsed.year, parsed.month, 1, 12) > now.getTime()
     ? null
     : 'This expiry date is in the past. Enter any future date.'
+}
+
+function parseExpiry(text: string): CardExpiry | null {
+  const [, month, year] = /^(0?[1-9]|1[0-2])\/?(?:20)?(\d\d)$/.exec(text) ?? []
+  return month === undefined ? null : { month: Number(month), year: 2000 + Number(year) }
 }
 
 function nameProblem(name: string): string | null {

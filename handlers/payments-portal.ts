@@ -1,0 +1,25 @@
+// Portal sessions: sellers create them, and customers open their links.
+import type { Handlers } from '../services/handler.ts'
+import { requireCustomer } from '../services/payments/payment-methods.ts'
+import { createPortalSession, findPortalSession } from '../services/payments/portal/sessions.ts'
+
+export const paymentsPortal = {
+  async createPortalSession({ params: { id }, body, principal }, { db, events, publicUrl }) {
+    return await db.transaction(async (tx) => {
+      await requireCustomer(tx, id)
+      const session = await createPortalSession(tx, events, {
+        customerId: id,
+        returnUrl: body?.return_url ?? null,
+        createdBy: principal.userId,
+        publicUrl: publicUrl(),
+      })
+      const location = `/v1/payments/customers/${id}/portal-sessions/${session.id}`
+      return { status: 201, body: session, headers: { location } }
+    })
+  },
+
+  async getPortalSession({ params: { id, portal_session_id: sessionId } }, { db }) {
+    await requireCustomer(db, id)
+    return { status: 200, body: await findPortalSession(db, id, sessionId) }
+  },
+} satisfies Handlers<'payments-portal'>

@@ -1,0 +1,14 @@
+-- A deleted customer has no cards, and no way into the portal.
+CREATE OR REPLACE FUNCTION forget_customer()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  DELETE FROM payment_methods WHERE customer_id = NEW.id;
+  DELETE FROM portal_sessions WHERE customer_id = NEW.id;
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER customers_forget AFTER UPDATE OF deleted_at ON customers
+  FOR EACH ROW WHEN (new.deleted_at IS NOT NULL)
+  EXECUTE FUNCTION forget_customer();

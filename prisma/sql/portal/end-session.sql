@@ -1,0 +1,3 @@
+-- Ends a portal session.
+-- @none
+DELETE FROM portal_sessions WHERE id = :id
