@@ -48,6 +48,8 @@ const sorted = [
   'organizations/list-service-accounts created_at',
   'organizations/list-service-accounts name',
   'organizations/list-service-accounts updated_at',
+  // A customer has few cards.
+  'payments/list-payment-methods updated_at',
   'projects/list-invitations updated_at',
   'projects/list-members name',
   'projects/list-members updated_at',
