@@ -430,27 +430,6 @@ t.test('changes that do not fit are refused and leave nothing', async (t) => {
     t.equal((await request).status, 409)
 })
 
-t.test('of many changes at once with one ETag, one wins', async (t) => {
-  const { id } = await subscribe(server, ada, basic)
-  const etag = (await ada.client.get(path(id))).headers.get('etag')!
-  const replies = await Promise.all(
-    Array.from({ length: 20 }, (_, i) =>
-      ada.client.put(
-        path(id),
-        { items: [{ price_id: basic, quantity: i + 2 }] },
-        { headers: { 'if-match': etag } },
-      ),
-    ),
-  )
-  const statuses = replies.map(({ status }) => status)
-  t.equal(statuses.filter((status) => status === 200).length, 1)
-  t.ok(
-    statuses.every((status) => [200, 409, 412].includes(status)),
-    statuses.join(),
-  )
-  t.equal((await ordersOf(id)).length, 2)
-})
-
 t.test('after the last try, a subscription may go on unpaid', async (t) => {
   const { dunning } = server.services
   const configured = { ...dunning }
