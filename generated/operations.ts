@@ -237,6 +237,7 @@ export interface OperationsByTag {
     | 'showPortal'
     | 'leavePortal'
     | 'openPortal'
+    | 'showPortalPlans'
     | 'submitPortalSubscription'
     | 'submitPortalCard'
     | 'showPortalReceipt'
@@ -373,6 +374,7 @@ export type PublicOperationId =
   | 'showPortal'
   | 'leavePortal'
   | 'openPortal'
+  | 'showPortalPlans'
   | 'submitPortalSubscription'
   | 'submitPortalCard'
   | 'showPortalReceipt'
@@ -6413,6 +6415,31 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     },
     htmlErrors: true,
     produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showPortalPlans: {
+    id: "showPortalPlans",
+    method: "GET",
+    path: "/portal/subscriptions/{id}",
+    url: "/portal/subscriptions/:id",
+    tag: "portal-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathSubscriptionId","query":"queryShowPortalPlans"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      303: {"contentType":null},
+      404: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: ["text/html"],
     idempotent: false,
     ifMatch: null,
     etag: false,

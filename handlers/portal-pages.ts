@@ -15,13 +15,15 @@ import {
   isPaidOrTrialing,
   resumeSubscription,
 } from '../services/payments/cancel-subscription.ts'
+import { cancelChange, previewChange } from '../services/payments/change-subscription.ts'
 import { findOrder } from '../services/payments/orders.ts'
 import { deletePaymentMethod, setDefaultPaymentMethod } from '../services/payments/payment-methods.ts'
-import { portalPage, renderNoPortal, renderNoReceipt } from '../services/payments/portal/page.ts'
+import { portalPage, renderNoPortal, renderNothing } from '../services/payments/portal/page.ts'
+import { changePlan, plansOf, renderPlans, type Preview } from '../services/payments/portal/plans.ts'
 import { enterPortal, findPortal, leavePortal, portalSeconds } from '../services/payments/portal/sessions.ts'
 import { receiptContentSecurityPolicy, renderReceiptHtml } from '../services/payments/receipts/html.ts'
 import { readReceipt } from '../services/payments/receipts/receipts.ts'
-import { lockSubscription } from '../services/payments/subscriptions.ts'
+import { findSubscription, lockSubscription } from '../services/payments/subscriptions.ts'
 
 /** Without a session: the page of a link that has ended. */
 const noPortal = () => redirectTo('/portal/ended')
@@ -49,23 +51,49 @@ export const portalPages = {
     return redirectTo('/portal', portalCookie(config, null))
   },
 
-  async submitPortalSubscription({ body: { subscription: id, action }, ...request }, services) {
+  async showPortalPlans({ params: { id }, query: { price, quantity = 1 }, headers }, services) {
+    const { db, config } = services
+    const portal = await findPortal(db, readPortalCookie(config, headers))
+    if (portal === null) return noPortal()
+    const plans = await plansOf(db, portal, id)
+    if (plans.length === 0) return missing(renderNothing('No subscription', 'You have no such subscription.'))
+    const subscription = (await findSubscription(db, id))!
+    const choice = plans.some((plan) => plan.id === price) ? { price: price!, quantity } : null
+    const show = (preview: Preview | null, failure?: string) =>
+      shown(renderPlans(subscription, plans, { choice, preview, failure }))
+    if (choice === null) return show(null)
+    const change = { items: [{ price_id: choice.price, quantity }] }
+    return await previewChange(db, services, subscription, change).then(show, (error) => {
+      if (error instanceof ApiError && error.status < 500) return show(null, error.message)
+      throw error
+    })
+  },
+
+  async submitPortalSubscription({ body, ...request }, services) {
     if (!isOwnPage(request, services)) return otherSite()
+    const { subscription: id, action, price, quantity = '1' } = body
     const { db, config } = services
     const portal = await findPortal(db, readPortalCookie(config, request.headers))
     if (portal === null) return noPortal()
-    await db
+    const paymentPage = await db
       .transaction(async (tx) => {
         const subscription = await lockSubscription(tx, id)
         // Another customer's: the page of the portal shows only the own ones.
         if (subscription === undefined || subscription.customer_id !== portal.customer_id) return
-        if (action === 'resume') await resumeSubscription(tx, services, subscription)
+        if (action === 'change' || action === 'change_later') {
+          // Only the plans that the page shows.
+          if (!(await plansOf(tx, portal, id)).some((plan) => plan.id === price)) return
+          const terms = { price: price!, quantity: Number(quantity), later: action === 'change_later' }
+          return await changePlan(tx, services, subscription, { ...terms, publicUrl: services.publicUrl() })
+        }
+        if (action === 'keep') await cancelChange(tx, services, subscription)
+        else if (action === 'resume') await resumeSubscription(tx, services, subscription)
         // The page may be older than the state: without a paid period the subscription would end now.
         else if (action === 'cancel_now' || isPaidOrTrialing(subscription.status))
           await cancelSubscription(tx, services, subscription, { atPeriodEnd: action === 'cancel' })
       })
-      .catch((error) => noteRefusal(request, error))
-    return redirectTo('/portal')
+      .catch((error) => void noteRefusal(request, error))
+    return redirectTo(paymentPage ?? '/portal')
   },
 
   async submitPortalCard({ body: { card, action }, ...request }, services) {
@@ -88,7 +116,7 @@ export const portalPages = {
     if (portal === null) return noPortal()
     const order = await findOrder(db, id).catch(nullIfNotFound)
     if (order === null || order.customer_id !== portal.customer_id || order.paid_at === null)
-      return missing(renderNoReceipt())
+      return missing(renderNothing('No receipt', 'You have no paid order with this number.'))
     const { receipt } = await readReceipt(db, order, config.sellerName)
     const answer = shown(renderReceiptHtml(receipt))
     return {

@@ -258,6 +258,7 @@ export const operationTable = {
   showPortal: {"method":"GET","path":"/portal","prefix":"","query":true,"answer":"text","security":[]},
   leavePortal: {"method":"POST","path":"/portal","prefix":"","body":true,"answer":null,"media":[{"type":"application/x-www-form-urlencoded"}],"security":[]},
   openPortal: {"method":"GET","path":"/portal/{token}","prefix":"","answer":null,"security":[]},
+  showPortalPlans: {"method":"GET","path":"/portal/subscriptions/{id}","prefix":"","query":true,"answer":"text","security":[]},
   submitPortalSubscription: {"method":"POST","path":"/portal/subscriptions","prefix":"","body":true,"answer":null,"media":[{"type":"application/x-www-form-urlencoded"}],"security":[]},
   submitPortalCard: {"method":"POST","path":"/portal/cards","prefix":"","body":true,"answer":null,"media":[{"type":"application/x-www-form-urlencoded"}],"security":[]},
   showPortalReceipt: {"method":"GET","path":"/portal/orders/{id}/receipt","prefix":"","answer":"text","security":[]},

@@ -1,5 +1,8 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
 import { many, none, one, optional } from '../../infra/database/queries.ts'
+import type { components } from '../types.ts'
+
+type Schemas = components['schemas']
 
 /**
  * Deletes a batch of portal sessions that have expired. Returns their number.
@@ -159,12 +162,38 @@ export interface ListOrdersRow {
 }
 
 /**
+ * The plans that a subscription of a customer may change to: the active recurring prices of its product in its
+ * currency. None for a subscription of another customer.
+ * @see prisma/sql/portal/list-plans.sql
+ */
+export const listPlans = many<{ id: string; customer_id: string; limit: number }, ListPlansRow>(
+  'portal/list-plans',
+  `SELECT q.id, q.unit_amount, q.currency, q.interval AS "interval", q.interval_count AS "interval_count", d.name,
+  q.id = s.price_id AS "is_current"
+FROM subscriptions s JOIN prices p ON p.id = s.price_id JOIN products d ON d.id = p.product_id
+  JOIN prices q ON q.product_id = p.product_id AND q.currency = p.currency AND q.interval IS NOT NULL
+WHERE s.id = $1 AND s.customer_id = $2 AND (q.active AND d.active OR q.id = s.price_id)
+ORDER BY q.unit_amount, q.id LIMIT $3`,
+  ['id', 'customer_id', 'limit'],
+  { reads: true },
+)
+export interface ListPlansRow {
+  id: string
+  unit_amount: number
+  currency: Schemas['Currency']
+  interval: 'day' | 'week' | 'month' | 'year'
+  interval_count: number
+  name: string
+  is_current: boolean
+}
+
+/**
  * The subscriptions of a customer that have begun: those that have not ended first, then the latest.
  * @see prisma/sql/portal/list-subscriptions.sql
  */
 export const listSubscriptions = many<{ customer_id: string; limit: number }, ListSubscriptionsRow>(
   'portal/list-subscriptions',
-  `SELECT s.id, s.status, s.cancel_at_period_end, s.period_end, p.currency, p.interval AS "interval",
+  `SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes", s.period_end, p.currency, p.interval AS "interval",
   p.interval_count AS "interval_count", i.name AS "name", i.amount AS "amount"
 FROM subscriptions s JOIN prices p ON p.id = s.price_id, LATERAL (
   SELECT string_agg(concat(r.name, CASE WHEN item.quantity > 1 THEN concat(' × ', item.quantity) END), ', ')
@@ -183,6 +212,7 @@ export interface ListSubscriptionsRow {
   id: string
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   cancel_at_period_end: boolean
+  changes: boolean
   period_end: string | null
   currency: string
   interval: 'day' | 'week' | 'month' | 'year'

@@ -5,6 +5,7 @@ import { runRetention } from '../support/database/retention.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { createClient } from '../support/http/client.ts'
 import {
+  addPrice,
   advance,
   cards,
   createCatalog,
@@ -223,6 +224,50 @@ t.test('the page shows what the customer has, and its forms change it', async (t
   t.match((await ada.client.get(`/payments/subscriptions/${id}`)).body, { cancel_at_period_end: true })
 })
 
+t.test('a customer changes the plan, and pays what is to be paid', async (t) => {
+  const { id: product } = (await admin.client.post('/payments/products', { name: 'Wiki' })).body
+  const recurring = { interval: 'month', interval_count: 1 }
+  const [basic, pro, free] = await Promise.all(
+    [1_000, 3_000, 0].map((amount) => addPrice(admin.client, product, { unit_amount: amount, recurring })),
+  )
+  const ada = await server.person()
+  const bob = await server.person()
+  const theirs = await subscribe(server, bob, basic)
+  const { id } = await subscribe(server, ada, basic)
+  const cookie = await enter(await customerOf(ada))
+  const plans = `/portal/subscriptions/${id}`
+  t.match((await show(cookie)).text, `href="${plans}"`)
+  const { text } = await show(cookie, plans)
+  t.match(text, /€10.00 every month \(now\)[^]*€30.00 every month/)
+  t.notMatch(text, 'To pay now')
+  t.equal((await show(cookie, `/portal/subscriptions/${theirs.id}`)).status, 404)
+  t.match((await show(cookie, `${plans}?price=${catalog.monthly}`)).text, /^(?![^]*To pay now)/, 'not a plan')
+  t.match((await show(cookie, `${plans}?price=${pro}&quantity=2`)).text, /To pay now: €\d\d.\d\d[^]*: €60.00/)
+
+  const change = (action: string, price: string, subscription = id, quantity = '1') =>
+    submit(cookie, '/subscriptions', { subscription, action, price, quantity })
+  await change('change', basic, theirs.id, '9')
+  t.match((await bob.client.get(`/payments/subscriptions/${theirs.id}`)).body, { quantity: 1 })
+  await change('change', catalog.monthly)
+  const read = async () => (await ada.client.get(`/payments/subscriptions/${id}`)).body
+  t.match(await read(), { price_id: basic }, "only the product's plans")
+  const done = await change('change', pro, id, '2')
+  t.match([done.status, done.headers.get('location')], [303, `${server.url}/portal`])
+  t.match(await read(), { price_id: pro, quantity: 2, scheduled_change: null }, 'paid by the card')
+  await change('change_later', free)
+  t.match(await read(), { price_id: pro, scheduled_change: { items: [{ price_id: free }] } })
+  t.match((await show(cookie)).text, 'Take the change back')
+  await submit(cookie, '/subscriptions', { subscription: id, action: 'keep' })
+  t.match(await read(), { scheduled_change: null })
+
+  for (const { id: card } of await cardsOf(await customerOf(ada)))
+    await submit(cookie, '/cards', { card, action: 'remove' })
+  const toPay = await change('change', pro, id, '9')
+  t.match(toPay.headers.get('location'), `${server.url}/pay/chk_`, 'without a card: the payment page')
+  await payWithCard(server, toPay.headers.get('location')!.split('/').at(-1)!, cards.succeeds)
+  t.match(await read(), { quantity: 9 })
+})
+
 t.test('older orders are on further pages', async (t) => {
   const ada = await server.person()
   for (let i = 0; i < 22; i++)
@@ -253,6 +298,12 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   await page.getByText('Remove', { exact: true }).last().click()
   await page.getByRole('button', { name: 'Remove the card: Mastercard ending in 4444' }).click()
   await page.getByText('Mastercard').waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'Change the plan' }).first().click()
+  await page.getByLabel('Quantity').fill('3')
+  await page.getByRole('button', { name: 'Show the price' }).click()
+  t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nor do the plans')
+  await page.getByRole('button', { name: 'Change now' }).click()
+  await page.getByText('€30.00 every month').first().waitFor()
   await page
     .getByRole('link', { name: /^Receipt/ })
     .first()

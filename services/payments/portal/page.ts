@@ -1,4 +1,4 @@
-// The pages of the customer portal: subscriptions, cards and orders of one customer.
+// The page of the customer portal: subscriptions, cards and orders of one customer.
 import * as sql from '../../../generated/sql/portal.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { renderFailure } from '../../../infra/html/form.ts'
@@ -62,12 +62,13 @@ export function renderNoPortal(): string {
   })
 }
 
-export function renderNoReceipt(): string {
+/** The page of an address that leads to nothing of the customer's. */
+export function renderNothing(title: string, text: string): string {
   return page({
-    title: 'No receipt',
+    title,
     body: html`<div class="sheet stack">
-      <h1>No receipt</h1>
-      <p>You have no paid order with this number.</p>
+      <h1>${title}</h1>
+      <p>${text}</p>
       <p><a class="button" href="/portal">Back</a></p>
     </div>`,
   })
@@ -124,9 +125,10 @@ function renewalOf({ status, cancel_at_period_end: ends, period_end: periodEnd }
   return status === 'active' || status === 'trialing' ? ` · renews on ${day(periodEnd)}` : ''
 }
 
-function renderSubscriptionForm({ id, name, status, cancel_at_period_end: ends }: Subscription): Html | null {
+function renderSubscriptionForm(subscription: Subscription): Html | null {
+  const { id, name, status, cancel_at_period_end: ends, changes } = subscription
   if (status === 'canceled') return null
-  const form = (action: 'cancel' | 'cancel_now' | 'resume', text: string): Html =>
+  const form = (action: 'cancel' | 'cancel_now' | 'resume' | 'keep', text: string): Html =>
     html`<form method="post" action="/portal/subscriptions">
       <input type="hidden" name="subscription" value="${id}" />
       <button class="button plain" name="action" value="${action}" aria-label="${text}: ${name}">
@@ -134,7 +136,10 @@ function renderSubscriptionForm({ id, name, status, cancel_at_period_end: ends }
       </button>
     </form>`
   if (ends) return form('resume', 'Resume')
-  if (status === 'active' || status === 'trialing') return form('cancel', 'Cancel at the end of the period')
+  if (status === 'active' || status === 'trialing')
+    return html`${changes ? form('keep', 'Take the change back') : null}
+      <p><a href="/portal/subscriptions/${id}" aria-label="Change the plan: ${name}">Change the plan</a></p>
+      ${form('cancel', 'Cancel at the end of the period')}`
   return html`<details>
     <summary aria-label="Cancel: ${name}">Cancel</summary>
     <p>The subscription ends now, and cannot be resumed.</p>

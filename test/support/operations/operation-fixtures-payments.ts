@@ -392,6 +392,13 @@ export const paymentsFixtures = {
     build: inPortal(({ subscription }) => ({ body: { subscription, action: 'cancel' } })),
     byStatus: { 403: () => ({ headers: fromElsewhere, body: subscriptionForm }) },
   },
+  showPortalPlans: {
+    build: inPortal(({ subscription }) => ({ params: { id: subscription } })),
+    byStatus: {
+      303: () => ({ params: { id: `sub_${unknownUlid}` } }),
+      404: inPortal(() => ({ params: { id: `sub_${unknownUlid}` } })),
+    },
+  },
   submitPortalCard: {
     build: inPortal(({ card }) => ({ body: { card, action: 'default' } })),
     byStatus: { 403: () => ({ headers: fromElsewhere, body: cardForm }) },

@@ -89,6 +89,7 @@ export const exceptions: Exception[] = [
       'openPortal',
       'showPortal',
       'leavePortal',
+      'showPortalPlans',
       'submitPortalSubscription',
       'submitPortalCard',
       'showPortalReceipt',
