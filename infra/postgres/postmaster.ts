@@ -186,7 +186,10 @@ function refusal(error: Error, folder: string): EmbeddedPostgresError {
   )
 }
 
-/** The reason that PostgreSQL wrote to its log after the position `start`. */
+/**
+ * The reason that PostgreSQL wrote to its log after the position `start`. What it answered to a connection
+ * during the start is none.
+ */
 function complaintOf(logFile: string, start: number): string | undefined {
   const file = openSync(logFile, 'r')
   try {
@@ -195,7 +198,8 @@ function complaintOf(logFile: string, start: number): string | undefined {
       .toString('utf8', 0, readSync(file, text, 0, text.length, start))
       .split('\n')
       .filter((line) => line !== '')
-    const cause = lines.find((line) => /\b(FATAL|PANIC):/.test(line)) ?? lines.at(-1)
+    const cause =
+      lines.find((line) => /\b(FATAL|PANIC):(?! +the database system is )/.test(line)) ?? lines.at(-1)
     return cause?.replace(/^.*?\b(FATAL|PANIC):\s*/, '')
   } finally {
     closeSync(file)
