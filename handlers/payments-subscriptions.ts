@@ -3,10 +3,9 @@ import type { Handlers } from '../services/handler.ts'
 import { cancelSubscription, resumeSubscription } from '../services/payments/cancel-subscription.ts'
 import {
   cancelChange,
-  changeSubscription,
   previewChange,
   requireProration,
-  updateMetadata,
+  updateSubscription,
 } from '../services/payments/change-subscription.ts'
 import { createSubscription } from '../services/payments/create-subscription.ts'
 import { pauseSubscription, unpauseSubscription } from '../services/payments/pause-subscription.ts'
@@ -27,14 +26,11 @@ export const paymentsSubscriptions = {
   },
 
   async updateSubscription(request, services) {
-    const { items, metadata, ...terms } = request.body
-    requireProration(request.principal, terms.proration)
+    requireProration(request.principal, request.body.proration)
     return await services.db.transaction(async (tx) => {
       const subscription = await openSubscription(tx, request, { lock: true })
       request.ifMatch(toSubscription(subscription))
-      const labeled = await updateMetadata(tx, services, subscription, { metadata })
-      const changed =
-        items === undefined ? labeled : await changeSubscription(tx, services, labeled, { items, ...terms })
+      const changed = await updateSubscription(tx, services, subscription, request.body)
       return { status: 200, body: toSubscription(changed) }
     })
   },

@@ -31,6 +31,26 @@ interface QuotedChange {
 }
 
 /**
+ * Changes the metadata and the items of a locked subscription, with one event. Returns one that does not change
+ * as it is. Throws as `changeSubscription` does.
+ */
+export async function updateSubscription(
+  tx: Transaction,
+  services: PaymentServices,
+  before: OwnedSubscription,
+  { items, metadata, proration, apply }: components['schemas']['SubscriptionUpdate'],
+): Promise<OwnedSubscription> {
+  const changes = changesOf(before, { metadata })
+  const labeled =
+    changes === null
+      ? before
+      : await sql.setSubscriptionMetadata(tx, { id: before.id, metadata: changes.metadata! })
+  if (items !== undefined && !isThere(before, { items, apply }))
+    return await changeSubscription(tx, services, before, { items, proration, apply }, labeled)
+  return changes === null ? before : await emitSubscriptionUpdated(tx, services.events, before, labeled)
+}
+
+/**
  * Changes the items of a locked subscription, now or at the end of its period. Replaces a scheduled change.
  * @throws 400 for prices that do not fit, 409 for a status other than `active` and `trialing`, and for a
  * subscription that its gateway bills.
@@ -40,9 +60,10 @@ export async function changeSubscription(
   services: PaymentServices,
   before: OwnedSubscription,
   change: SubscriptionChange,
+  labeled = before,
 ): Promise<OwnedSubscription> {
   if (isThere(before, change)) return before
-  const subscription = await dropChange(tx, services, before)
+  const subscription = await dropChange(tx, services, labeled)
   const { quote, next, gateway, at } = await quoteOf(tx, services, subscription, change)
   const items = itemsOf(next.lines, subscription)
   if (change.apply === 'period_end') {
@@ -106,19 +127,6 @@ export async function previewChange(
     period_end: restarts ? restarted : end.toISOString(),
     next_amount: next.total + owed + subscription.owed_amount,
   }
-}
-
-/** Merges metadata into that of a locked subscription. Returns one that does not change as it is. */
-export async function updateMetadata(
-  tx: Transaction,
-  { events }: PaymentServices,
-  subscription: OwnedSubscription,
-  update: Pick<components['schemas']['SubscriptionUpdate'], 'metadata'>,
-): Promise<OwnedSubscription> {
-  const changes = changesOf(subscription, update)
-  if (changes === null) return subscription
-  const changed = await sql.setSubscriptionMetadata(tx, { id: subscription.id, metadata: changes.metadata! })
-  return await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
 /** Takes back the scheduled change of a locked subscription. Returns one without a change as it is. */

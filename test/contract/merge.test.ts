@@ -31,8 +31,11 @@ const withValueAt = (before: any, [name, ...rest]: string[], value: unknown): an
   [name]: rest.length === 0 ? value : withValueAt(before[name], rest, value),
 })
 
-/** Replaced by another field of the same request: see test/organizations. */
-const replaced = new Set(['updateMember custom_role_id'])
+/**
+ * Replaced by another field of the same request, or with ids and fields that follow: see test/organizations and
+ * test/payments.
+ */
+const replaced = new Set(['updateMember custom_role_id', 'updateSubscription items'])
 
 for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'PUT')) {
   const get = ifMatch as OperationId

@@ -197,10 +197,14 @@ const subscribing =
   }
 
 const changing =
-  (where: Placement, status: 'active' | 'paused' = 'active'): RequestBuilder =>
+  (where: Placement, status: 'active' | 'paused' = 'active', fields = {}): RequestBuilder =>
   async (context) => {
     const { monthly } = await catalogFor(context.server)
-    const change = { items: [{ price_id: monthly, quantity: randomInt(2, 1000) }], apply: 'period_end' }
+    const change = {
+      items: [{ price_id: monthly, quantity: randomInt(2, 1000) }],
+      apply: 'period_end',
+      ...fields,
+    }
     return await onSubscription(status, where, () => change)(context)
   }
 
@@ -466,8 +470,8 @@ export const paymentsFixtures = {
     },
   },
   updateSubscription: {
-    build: changing('active'),
-    withoutProject: changing('own'),
+    build: changing('active', 'active', { metadata: { note: 'Ours' } }),
+    withoutProject: changing('own', 'active', { metadata }),
     byStatus: { 409: changing('archived') },
   },
   previewSubscription: {
