@@ -162,14 +162,14 @@ export interface ListOrdersRow {
 }
 
 /**
- * The plans that a subscription of a customer may change to: the active recurring prices of its product in its
- * currency. None for a subscription of another customer.
+ * The plans that a subscription of a customer may change to: the active recurring prices of its product in
+ * its currency. None for a subscription of another customer.
  * @see prisma/sql/portal/list-plans.sql
  */
 export const listPlans = many<{ id: string; customer_id: string; limit: number }, ListPlansRow>(
   'portal/list-plans',
-  `SELECT q.id, q.unit_amount, q.currency, q.interval AS "interval", q.interval_count AS "interval_count", d.name,
-  q.id = s.price_id AS "is_current"
+  `SELECT q.id, q.unit_amount, q.currency, q.interval AS "interval", q.interval_count AS "interval_count",
+  d.name, q.id = s.price_id AS "is_current"
 FROM subscriptions s JOIN prices p ON p.id = s.price_id JOIN products d ON d.id = p.product_id
   JOIN prices q ON q.product_id = p.product_id AND q.currency = p.currency AND q.interval IS NOT NULL
 WHERE s.id = $1 AND s.customer_id = $2 AND (q.active AND d.active OR q.id = s.price_id)
@@ -193,7 +193,8 @@ export interface ListPlansRow {
  */
 export const listSubscriptions = many<{ customer_id: string; limit: number }, ListSubscriptionsRow>(
   'portal/list-subscriptions',
-  `SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes", s.period_end, p.currency, p.interval AS "interval",
+  `SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes",
+  s.period_end, p.currency, p.interval AS "interval",
   p.interval_count AS "interval_count", i.name AS "name", i.amount AS "amount"
 FROM subscriptions s JOIN prices p ON p.id = s.price_id, LATERAL (
   SELECT string_agg(concat(r.name, CASE WHEN item.quantity > 1 THEN concat(' × ', item.quantity) END), ', ')

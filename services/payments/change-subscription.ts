@@ -31,8 +31,8 @@ interface QuotedChange {
 }
 
 /**
- * Changes the metadata and the items of a locked subscription, with one event. Returns one that does not change
- * as it is. Throws as `changeSubscription` does.
+ * Changes the metadata and the items of a locked subscription, with one event. Returns one that does not
+ * change as it is. Throws as `changeSubscription` does.
  */
 export async function updateSubscription(
   tx: Transaction,

@@ -32,8 +32,8 @@ const withValueAt = (before: any, [name, ...rest]: string[], value: unknown): an
 })
 
 /**
- * Replaced by another field of the same request, or with ids and fields that follow: see test/organizations and
- * test/payments.
+ * Replaced by another field of the same request, or with ids and fields that follow: see test/organizations
+ * and test/payments.
  */
 const replaced = new Set(['updateMember custom_role_id', 'updateSubscription items'])
 

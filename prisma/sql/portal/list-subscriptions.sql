@@ -1,6 +1,7 @@
 -- The subscriptions of a customer that have begun: those that have not ended first, then the latest.
 -- @many
-SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes!", s.period_end, p.currency, p.interval AS "interval!",
+SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes!",
+  s.period_end, p.currency, p.interval AS "interval!",
   p.interval_count AS "interval_count!", i.name AS "name!", i.amount AS "amount!"
 FROM subscriptions s JOIN prices p ON p.id = s.price_id, LATERAL (
   SELECT string_agg(concat(r.name, CASE WHEN item.quantity > 1 THEN concat(' × ', item.quantity) END), ', ')
