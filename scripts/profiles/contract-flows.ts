@@ -224,6 +224,12 @@ export const flows: Flow[] = [
       'pauseSubscription',
       'unpauseSubscription',
       'createSubscription',
+      'listPaymentMethods',
+      'getPaymentMethod',
+      'setDefaultPaymentMethod',
+      'deletePaymentMethod',
+      'createPortalSession',
+      'openPortal',
       'getSubscription',
       'createProduct',
       'createPrice',
@@ -247,6 +253,14 @@ export const flows: Flow[] = [
       await call('pauseSubscription', { path, body: {} })
       await call('unpauseSubscription', { path })
       await call('createSubscription', { body: change })
+      const customer = { id: subscription.customer_id }
+      const { body: methods } = await call('listPaymentMethods', { as: 'operator', path: customer })
+      const method = { ...customer, payment_method_id: methods.data[0].id }
+      await call('getPaymentMethod', { as: 'operator', path: method })
+      await call('setDefaultPaymentMethod', { as: 'operator', path: method })
+      await call('deletePaymentMethod', { as: 'operator', path: method })
+      const { body: portal } = await call('createPortalSession', { as: 'operator', path: customer, body: {} })
+      await call('openPortal', { path: { token: new URL(portal.url).pathname.split('/').at(-1)! } })
     },
   },
 ]

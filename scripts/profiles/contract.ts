@@ -16,6 +16,7 @@ const rarelyReached = `
   submitToken showInvitationPage submitInvitation acceptOrganizationInvitation acceptInvitationToOrganization
   declineOrganizationInvitation revokeServiceAccountKey transferProject cancelMessage getDocumentText
   downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
+  getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
 `
   .trim()
   .split(/\s+/)
