@@ -1,10 +1,10 @@
 // The stored cards of customers. Sellers read and change them; customers do so in the portal.
 import type { Handlers } from '../services/handler.ts'
+import { requireCustomer } from '../services/payments/customers.ts'
 import {
   deletePaymentMethod,
   findPaymentMethod,
   listPaymentMethods,
-  requireCustomer,
   setDefaultPaymentMethod,
 } from '../services/payments/payment-methods.ts'
 

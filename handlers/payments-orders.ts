@@ -24,7 +24,7 @@ export const paymentsOrders = {
     const { events, gateways } = services
     const createdBy = request.principal.userId
     return await services.db.transaction(async (tx) => {
-      const ownerId = await openSale(tx, services, request, request.body)
+      const { ownerId } = await openSale(tx, services, request, request.body)
       const priced = await priceItems(tx, items)
       gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
       const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })

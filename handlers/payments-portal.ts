@@ -1,6 +1,6 @@
 // Portal sessions: sellers create them, and customers open their links.
 import type { Handlers } from '../services/handler.ts'
-import { requireCustomer } from '../services/payments/payment-methods.ts'
+import { requireCustomer } from '../services/payments/customers.ts'
 import { createPortalSession, findPortalSession } from '../services/payments/portal/sessions.ts'
 
 export const paymentsPortal = {

@@ -1,4 +1,6 @@
 // The pages of the customer portal: plain HTML that works without scripts. Each form redirects after POST.
+import type { Config } from '../infra/config/config.ts'
+import type { Db } from '../infra/database/database.ts'
 import { ApiError } from '../infra/errors.ts'
 import {
   isOwnPage,
@@ -10,11 +12,7 @@ import {
 } from '../services/auth/pages/browser.ts'
 import { portalCookie, readPortalCookie } from '../services/auth/sessions/cookies.ts'
 import type { Handlers } from '../services/handler.ts'
-import {
-  cancelSubscription,
-  isPaidOrTrialing,
-  resumeSubscription,
-} from '../services/payments/cancel-subscription.ts'
+import { cancelSubscription, resumeSubscription } from '../services/payments/cancel-subscription.ts'
 import { cancelChange, previewChange } from '../services/payments/change-subscription.ts'
 import { findOrder } from '../services/payments/orders.ts'
 import { deletePaymentMethod, setDefaultPaymentMethod } from '../services/payments/payment-methods.ts'
@@ -23,7 +21,11 @@ import { changePlan, plansOf, renderPlans, type Preview } from '../services/paym
 import { enterPortal, findPortal, leavePortal, portalSeconds } from '../services/payments/portal/sessions.ts'
 import { receiptContentSecurityPolicy, renderReceiptHtml } from '../services/payments/receipts/html.ts'
 import { readReceipt } from '../services/payments/receipts/receipts.ts'
-import { findSubscription, lockSubscription } from '../services/payments/subscriptions.ts'
+import { findSubscription, isPaidOrTrialing, lockSubscription } from '../services/payments/subscriptions.ts'
+
+/** The portal session of the browser; null without one. */
+const portalOf = (db: Db, config: Config, headers: object) =>
+  findPortal(db, readPortalCookie(config, headers))
 
 /** Without a session: the page of a link that has ended. */
 const noPortal = () => redirectTo('/portal/ended')
@@ -37,7 +39,7 @@ export const portalPages = {
   },
 
   async showPortal({ query: { before }, ...request }, { db, config }) {
-    const portal = await findPortal(db, readPortalCookie(config, request.headers))
+    const portal = await portalOf(db, config, request.headers)
     if (portal === null) return noPortal()
     return shown(await portalPage(db, portal, { seller: config.sellerName, before }))
   },
@@ -45,7 +47,7 @@ export const portalPages = {
   async leavePortal(request, services) {
     if (!isOwnPage(request, services)) return otherSite()
     const { db, config } = services
-    const portal = await findPortal(db, readPortalCookie(config, request.headers))
+    const portal = await portalOf(db, config, request.headers)
     if (portal === null) return noPortal()
     await leavePortal(db, portal)
     return redirectTo('/portal', portalCookie(config, null))
@@ -53,7 +55,7 @@ export const portalPages = {
 
   async showPortalPlans({ params: { id }, query: { price, quantity = 1 }, headers }, services) {
     const { db, config } = services
-    const portal = await findPortal(db, readPortalCookie(config, headers))
+    const portal = await portalOf(db, config, headers)
     if (portal === null) return noPortal()
     const plans = await plansOf(db, portal, id)
     if (plans.length === 0) return missing(renderNothing('No subscription', 'You have no such subscription.'))
@@ -73,7 +75,7 @@ export const portalPages = {
     if (!isOwnPage(request, services)) return otherSite()
     const { subscription: id, action, price, quantity = '1' } = body
     const { db, config } = services
-    const portal = await findPortal(db, readPortalCookie(config, request.headers))
+    const portal = await portalOf(db, config, request.headers)
     if (portal === null) return noPortal()
     const paymentPage = await db
       .transaction(async (tx) => {
@@ -99,7 +101,7 @@ export const portalPages = {
   async submitPortalCard({ body: { card, action }, ...request }, services) {
     if (!isOwnPage(request, services)) return otherSite()
     const { db, config, events } = services
-    const portal = await findPortal(db, readPortalCookie(config, request.headers))
+    const portal = await portalOf(db, config, request.headers)
     if (portal === null) return noPortal()
     const change = action === 'default' ? setDefaultPaymentMethod : deletePaymentMethod
     await db
@@ -112,7 +114,7 @@ export const portalPages = {
   },
 
   async showPortalReceipt({ params: { id }, headers }, { db, config }) {
-    const portal = await findPortal(db, readPortalCookie(config, headers))
+    const portal = await portalOf(db, config, headers)
     if (portal === null) return noPortal()
     const order = await findOrder(db, id).catch(nullIfNotFound)
     if (order === null || order.customer_id !== portal.customer_id || order.paid_at === null)

@@ -1,15 +1,14 @@
 // Cancels and resumes subscriptions at the request of their users.
 import type { Transaction } from '../../infra/database/database.ts'
 import { invalidState } from '../../infra/errors.ts'
-import { chargeOrder } from './charge.ts'
+import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
-import { creditFor, post, subjectOf } from './ledger.ts'
-import { insertOrder, owedLine } from './orders.ts'
+import { owedLine } from './orders.ts'
 import { findPrice } from './products-and-prices.ts'
 import { cancelSubscriptionAndOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import { setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
+import { isPaidOrTrialing, setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
 
 /**
  * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription or a
@@ -43,23 +42,10 @@ export async function endSubscription(
   const ended = await cancelSubscriptionAndOrder(tx, services, subscription, at)
   const { owed_amount: owed } = subscription
   if (owed === 0) return ended
-  const {
-    id,
-    project_id: projectId,
-    owner_id: ownerId,
-    customer_id: customerId,
-    price_id: priceId,
-    gateway,
-  } = ended
+  const { price_id: priceId, gateway } = ended
   const { currency } = await findPrice(tx, priceId)
-  const credit = await creditFor(tx, { customerId, currency }, owed)
-  const order = await insertOrder(
-    tx,
-    { lines: [owedLine(priceId, owed)], currency, total: owed, now: at },
-    { projectId, ownerId, subscription: { id, period: null }, credit },
-  )
-  post(tx, subjectOf(order, at), [['balance', 'held', credit]])
-  await services.events.emit(tx, 'order.created', order, { userId: ownerId })
+  const lines = [owedLine(priceId, owed)]
+  const order = await insertCreditedOrder(tx, services, ended, { lines, currency, at })
   await chargeOrder(tx, services, { order, subscription: ended, checkout: null }, { gateway, at })
   return ended
 }
@@ -78,10 +64,6 @@ export async function resumeSubscription(
     throw invalidState('subscription', status)
   if (!isScheduled) return subscription
   return await changeCancellation(tx, services, subscription, null)
-}
-
-export function isPaidOrTrialing(status: OwnedSubscription['status']): boolean {
-  return status === 'active' || status === 'trialing'
 }
 
 async function changeCancellation(

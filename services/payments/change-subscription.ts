@@ -4,17 +4,18 @@ import * as sql from '../../generated/sql/payments.ts'
 import { changesOf } from '../../infra/contract/changes.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { conflict, forbidden, invalidField, invalidState } from '../../infra/errors.ts'
+import { newId } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import { changeItems, postUnused } from './apply-change.ts'
-import { chargeOrder } from './charge.ts'
+import { chargeOrder, insertCreditedOrder } from './charge.ts'
+import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
-import { creditFor, post, subjectOf } from './ledger.ts'
-import { insertOrder, priceItems, type OrderLine, type PricedItems } from './orders.ts'
+import { priceItems, totalOf, type OrderLine, type PricedItems } from './orders.ts'
 import { quoteChange, type Proration, type Quote } from './proration.ts'
 import { maySell } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import { findSubscription, withIds, type OwnedSubscription, type Period } from './subscriptions.ts'
+import { findSubscription, isPaidOrTrialing, type OwnedSubscription, type Period } from './subscriptions.ts'
 
 export type SubscriptionChange = components['schemas']['SubscriptionPreviewCreate']
 type Preview = components['schemas']['SubscriptionPreview']
@@ -104,12 +105,14 @@ export async function previewChange(
 ): Promise<Preview> {
   const { quote, next, at } = await quoteOf(db, services, subscription, change)
   const { lines, unused, owed, restarts } = quote
-  const subtotal = sumOf(lines)
+  const subtotal = totalOf(lines)
   const key = { customer_id: subscription.customer_id, currency: next.currency }
   const balance = (await sql.findBalance(db, key))?.amount ?? 0
   const credit = Math.min(subtotal, unused + balance)
   const end = new Date(subscription.current_period_end!)
-  const { end: restarted } = await sql.readPeriodEnd(db, { price_id: next.lines[0].priceId, start: at })
+  const { end: periodEnd } = restarts
+    ? await sql.readPeriodEnd(db, { price_id: next.lines[0].priceId, start: at })
+    : { end: end.toISOString() }
   return {
     lines: lines.map(({ priceId, productName: description, quantity, unitAmount, amount }) => ({
       price_id: priceId,
@@ -124,7 +127,7 @@ export async function previewChange(
     credit_amount: credit,
     total_amount: subtotal - credit,
     effective_at: (change.apply === 'period_end' ? end : at).toISOString(),
-    period_end: restarts ? restarted : end.toISOString(),
+    period_end: periodEnd,
     next_amount: next.total + owed + subscription.owed_amount,
   }
 }
@@ -150,13 +153,9 @@ export async function dropChange(
   if (change === null) return subscription
   if (change.order_id !== null) {
     const locked = await lockOrder(tx, change.order_id)
-    await cancelOrder(tx, services, locked, await readNow(tx))
+    await cancelOrder(tx, services, locked, await paymentsNow(tx))
   }
   return await sql.setChange(tx, { id, change: null, expires_at: null })
-}
-
-async function readNow(tx: Transaction): Promise<Date> {
-  return new Date((await sql.readTime(tx)).now)
 }
 
 /** Prices a change. Throws as `changeSubscription` does. */
@@ -167,7 +166,7 @@ async function quoteOf(
   { items, proration = 'now', apply }: SubscriptionChange,
 ): Promise<QuotedChange> {
   const { status, items: current, gateway } = subscription
-  if (status !== 'active' && status !== 'trialing') throw invalidState('subscription', status)
+  if (!isPaidOrTrialing(status)) throw invalidState('subscription', status)
   if (apply === 'period_end' && subscription.cancel_at_period_end)
     throw invalidState(
       'subscription',
@@ -182,8 +181,7 @@ async function quoteOf(
   const next = await priceItems(db, items, { recurring: true, kept: current })
   if (next.currency !== from.currency)
     throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
-  const newGateway =
-    next.total === 0 || gateway === 'free' ? gateways.forTotal(next.total) : gateways.of(gateway)
+  const newGateway = gateways.forChange(gateway, next.total)
   newGateway.requireAmount(next.total, next.currency, 'items')
   const terms = { period: periodOf(subscription), at: next.now, proration, trialing: status === 'trialing' }
   const quote =
@@ -216,19 +214,10 @@ async function chargeChange(
   services: PaymentServices,
   { before, subscription, items, quote, next, gateway, at }: ChargedChange,
 ): Promise<OwnedSubscription> {
-  const { id, project_id: projectId, owner_id: ownerId, customer_id: customerId } = subscription
+  const { id } = subscription
   const { lines, unused, restarts, owed } = quote
   const { currency } = next
-  const total = sumOf(lines)
-  const spent = Math.min(unused, total)
-  const held = await creditFor(tx, { customerId, currency }, total - spent)
-  const order = await insertOrder(
-    tx,
-    { lines, currency, total, now: at },
-    { projectId, ownerId, subscription: { id, period: null }, credit: spent + held },
-  )
-  post(tx, subjectOf(order, at), [['balance', 'held', held]])
-  await services.events.emit(tx, 'order.created', order, { userId: ownerId })
+  const order = await insertCreditedOrder(tx, services, subscription, { lines, currency, unused, at })
   const expiresAt = new Date(at.getTime() + changeLifetimeMs)
   const change = {
     items,
@@ -244,12 +233,13 @@ async function chargeChange(
   return await emitSubscriptionUpdated(tx, services.events, before, waiting)
 }
 
-/** The items of priced lines. */
+/** The items of priced lines, with their ids: an item with the price of a present one keeps its id. */
 export function itemsOf(lines: OrderLine[], subscription?: OwnedSubscription): OwnedSubscription['items'] {
-  return withIds(
-    lines.map(({ priceId, quantity }) => ({ price_id: priceId, quantity })),
-    subscription?.items,
-  )
+  return lines.map(({ priceId, quantity }) => ({
+    id: subscription?.items.find(({ price_id: id }) => id === priceId)?.id ?? newId('sitm'),
+    price_id: priceId,
+    quantity,
+  }))
 }
 
 /** Throws 403 for a customer who does not pay the rest of the period now: the seller decides about that. */
@@ -273,8 +263,4 @@ export function requireDistinct(priceIds: string[]): void {
 
 function periodOf({ current_period_start: start, current_period_end: end }: OwnedSubscription): Period {
   return { start: new Date(start!), end: new Date(end!) }
-}
-
-function sumOf(lines: OrderLine[]): number {
-  return lines.reduce((sum, { amount }) => sum + amount, 0)
 }

@@ -5,10 +5,8 @@ import type { Transaction } from '../../infra/database/database.ts'
 import { conflict, forbidden } from '../../infra/errors.ts'
 import { newIdAt } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Emitter } from '../events/emit.ts'
 import type { Principal } from '../users/authentication.ts'
 import { changeLifetimeMs, itemsOf, requireBilledHere, requireDistinct } from './change-subscription.ts'
-import { customerOfUser } from './customers.ts'
 import type { PaymentServices } from './gateway.ts'
 import { insertOrder, priceItems, type OrderLine, type OwnedOrder, type PricedItems } from './orders.ts'
 import { maySell, openSale } from './sales.ts'
@@ -44,7 +42,7 @@ export async function createSubscription(
   const { principal } = request
   if (wanted !== undefined && !maySell(principal))
     throw forbidden('Only API keys with the scope payments:sell decide about a trial.', 'scope')
-  const ownerId = await openSale(tx, services, request, body)
+  const { ownerId, customerId } = await openSale(tx, services, request, body)
   const priced = await priceItems(tx, items, { recurring: true })
   requireDistinct(items.map(({ price_id: id }) => id))
   const gateway = services.gateways.forTotal(priced.total)
@@ -54,10 +52,15 @@ export async function createSubscription(
   const { order, subscription } = await openSubscriptionOrder(tx, services, priced, {
     ...isNew,
     gateway: gateway.name,
-    trial: { ...priced.trial, days: wanted ?? priced.trial.days, required: wanted !== undefined },
+    trial: {
+      ...priced.trial,
+      days: wanted ?? priced.trial.days,
+      required: wanted !== undefined,
+      customerId,
+    },
   })
-  await payIfFree(tx, services, { order, subscription, checkout: null }, priced.now)
-  return (await findSubscription(tx, subscription.id))!
+  const begun = await payIfFree(tx, services, { order, subscription, checkout: null }, priced.now)
+  return begun ? (await findSubscription(tx, subscription.id))! : subscription
 }
 
 interface NewSubscriptionOrder {
@@ -67,7 +70,7 @@ interface NewSubscriptionOrder {
   metadata?: Record<string, string>
   gateway: string
   /** Its trial. `required`: a customer who had one gets no other. */
-  trial?: PricedItems['trial'] & { required: boolean }
+  trial?: PricedItems['trial'] & { required: boolean; customerId: string }
 }
 
 /** Inserts an incomplete subscription and its first order, which is free in a trial. */
@@ -79,7 +82,7 @@ export async function openSubscriptionOrder(
 ): Promise<{ subscription: OwnedSubscription; order: OwnedOrder }> {
   const { now } = priced
   const id = newIdAt('sub', now)
-  const begins = trial !== undefined && (await beginTrial(tx, events, { ...trial, id, ownerId, now }))
+  const begins = trial !== undefined && (await beginTrial(tx, { ...trial, id, now }))
   const orderId = newIdAt('ord', now)
   const created = await insertSubscription(tx, {
     id,
@@ -114,7 +117,7 @@ interface TrialStart {
   required: boolean
   /** The id of the subscription. */
   id: string
-  ownerId: string
+  customerId: string
   now: Date
 }
 
@@ -124,11 +127,9 @@ interface TrialStart {
  */
 async function beginTrial(
   tx: Transaction,
-  events: Emitter,
-  { days, productId, required, id, ownerId, now }: TrialStart,
+  { days, productId, required, id, customerId, now }: TrialStart,
 ): Promise<boolean> {
   if (days === 0) return false
-  const customerId = ownerId.startsWith('cus_') ? ownerId : await customerOfUser(tx, events, ownerId)
   const row = { customer_id: customerId, product_id: productId, subscription_id: id, created_at: now }
   const begins = (await sql.insertTrial(tx, row)) !== undefined
   if (!begins && required) throw conflict('trial', 'The customer had a trial of this product.', 'trial_days')

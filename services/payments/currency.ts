@@ -1,7 +1,8 @@
-// Currencies: the number of digits of the minor unit, and amounts formatted for people.
+// Currencies: the number of digits of the minor unit; amounts and billing periods formatted for people.
 import type { components } from '../../generated/types.ts'
 
 export type Currency = components['schemas']['Currency']
+type Recurring = components['schemas']['Recurring']
 
 // ISO 4217 as of 2024; all others have two digits.
 const zeroDecimal = new Set('bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'.split(' '))
@@ -34,4 +35,12 @@ export function formatAmount(amount: number, currency: string, locale = 'en'): s
     minimumFractionDigits: digits,
     maximumFractionDigits: digits,
   }).format(decimal as `${number}`)
+}
+
+/** A billing period for people, e.g. `every 3 months`. */
+export function formatInterval({
+  interval,
+  interval_count: count,
+}: Pick<Recurring, 'interval' | 'interval_count'>): string {
+  return count === 1 ? `every ${interval}` : `every ${count} ${interval}s`
 }

@@ -10,6 +10,11 @@ export type Customer = components['schemas']['Customer']
 /** Events of a customer belong to the customer alone, so that only sellers read them. */
 export const readerOf = ({ id }: Customer): string => id
 
+/** Throws 404 unless there is a customer with this id. */
+export async function requireCustomer(db: Db, id: string): Promise<void> {
+  if ((await sql.find(db, { id })) === undefined) throw notFound('customer', id)
+}
+
 /** The customer of a user who buys, locked against deletion. The first sale makes it. */
 export async function customerOfUser(tx: Transaction, events: Emitter, userId: string): Promise<string> {
   const { id, is_new: isNew } = await sql.customerOfUser(tx, { user_id: userId })

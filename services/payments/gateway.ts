@@ -101,6 +101,8 @@ export interface Gateways {
   current: Gateway
   /** The gateway for a new session or subscription with this total. */
   forTotal(total: number): Gateway
+  /** The gateway of a subscription that another one had, for its new total. */
+  forChange(name: string, total: number): Gateway
   /** null unless Stripe is configured. */
   stripe: RemoteGateway | null
   /** The gateway with this name. Throws when it is not configured. */
@@ -127,15 +129,18 @@ const free: Gateway = {
 export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): Gateways {
   const current = stripe ?? sandbox
   const configured = [sandbox, free, ...(stripe === null ? [] : [stripe])]
+  const forTotal = (total: number): Gateway => (total === 0 ? free : current)
+  const of = (name: string): Gateway => {
+    const found = configured.find((gateway) => gateway.name === name)
+    if (found === undefined) throw new Error(`The payment gateway ${name} is not configured.`)
+    return found
+  }
   return {
     current,
-    forTotal: (total) => (total === 0 ? free : current),
+    forTotal,
+    forChange: (name, total) => (total === 0 || name === free.name ? forTotal(total) : of(name)),
     stripe,
-    of(name) {
-      const found = configured.find((gateway) => gateway.name === name)
-      if (found === undefined) throw new Error(`The payment gateway ${name} is not configured.`)
-      return found
-    },
+    of,
   }
 }
 

@@ -134,7 +134,7 @@ export async function priceItems(
       amount: price.unit_amount * quantity,
     }
   })
-  const total = lines.reduce((sum, { amount }) => sum + amount, 0)
+  const total = totalOf(lines)
   if (total > maxOrderAmount)
     throw invalidField('items', 'max_total', `The order total is ${total}; the maximum is ${maxOrderAmount}.`)
   const first = prices.get(items[0].price_id)!
@@ -199,6 +199,11 @@ export async function insertOrder(
     quantities: lines.map((line) => line.quantity),
     unit_amounts: lines.map((line) => line.unitAmount),
   })
+}
+
+/** The sum of the lines, in minor units. */
+export function totalOf(lines: OrderLine[]): number {
+  return lines.reduce((sum, { amount }) => sum + amount, 0)
 }
 
 /** The line for what changes within the last period added to the next order. */

@@ -6,7 +6,7 @@ import { dropChange, requireBilledHere } from './change-subscription.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import type { OwnedSubscription } from './subscriptions.ts'
+import { isPaidOrTrialing, type OwnedSubscription } from './subscriptions.ts'
 
 /** The longest pause that ends by itself: two years. */
 const maxPauseMs = 2 * 366 * 86_400_000
@@ -23,7 +23,7 @@ export async function pauseSubscription(
 ): Promise<OwnedSubscription> {
   const { id, status, gateway } = subscription
   if (status === 'paused') return subscription
-  if (status !== 'active' && status !== 'trialing') throw invalidState('subscription', status)
+  if (!isPaidOrTrialing(status)) throw invalidState('subscription', status)
   requireBilledHere(services.gateways.of(gateway).renews)
   const at = await paymentsNow(tx)
   if (resumesAt !== null && (resumesAt <= at || resumesAt.getTime() > at.getTime() + maxPauseMs))
@@ -43,7 +43,7 @@ export async function unpauseSubscription(
   subscription: OwnedSubscription,
 ): Promise<OwnedSubscription> {
   const { id, status, gateway } = subscription
-  if (status === 'active' || status === 'trialing') return subscription
+  if (isPaidOrTrialing(status)) return subscription
   if (status !== 'paused') throw invalidState('subscription', status)
   requireBilledHere(services.gateways.of(gateway).renews)
   const continued = await sql.unpauseSubscription(tx, { id, at: await paymentsNow(tx) })

@@ -2,7 +2,6 @@
 // or by a request; subscriptions are charged to it.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import * as customersSql from '../../generated/sql/customers.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -13,11 +12,6 @@ import { paymentsNow } from './clock.ts'
 import type { SandboxCard } from './subscriptions.ts'
 
 export type PaymentMethod = components['schemas']['PaymentMethod']
-
-/** Throws 404 unless there is a customer with this id. */
-export async function requireCustomer(db: Db, id: string): Promise<void> {
-  if ((await customersSql.find(db, { id })) === undefined) throw notFound('customer', id)
-}
 
 /** A page of the payment methods of a customer. */
 export async function listPaymentMethods(

@@ -3,7 +3,7 @@
 // same time at the same price are therefore equal, and the parts of a period add up to the whole. Rules:
 // https://docs.stripe.com/billing/subscriptions/prorations
 import { chargeStep } from './currency.ts'
-import type { OrderLine, PricedItems } from './orders.ts'
+import { totalOf, type OrderLine, type PricedItems } from './orders.ts'
 import type { Period } from './subscriptions.ts'
 import type { components } from '../../generated/types.ts'
 
@@ -43,7 +43,7 @@ export function quoteChange(from: Plan, to: Plan, { period, at, proration, trial
   if (restarts) return { lines: to.lines, unused, owed: 0, restarts }
   const lines = linesWithout(to.lines, from.lines).map((line) => restLine(line, rest(line), period, at))
   if (proration === 'now') return { lines, unused, owed: 0, restarts }
-  const net = lines.reduce((sum, { amount }) => sum + amount, -unused)
+  const net = totalOf(lines) - unused
   return { ...nothing, unused: Math.max(0, -net), owed: Math.max(0, net) }
 }
 

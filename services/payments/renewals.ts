@@ -7,10 +7,9 @@ import * as sql from '../../generated/sql/payments.ts'
 import { paymentsNow } from './clock.ts'
 import { changeItems } from './apply-change.ts'
 import { cancelChange, dropChange } from './change-subscription.ts'
-import { chargeOrder } from './charge.ts'
+import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { endSubscription } from './cancel-subscription.ts'
-import { creditFor, post, subjectOf } from './ledger.ts'
-import { insertOrder, owedLine, priceItems } from './orders.ts'
+import { owedLine, priceItems } from './orders.ts'
 import { unpauseSubscription } from './pause-subscription.ts'
 import {
   applyPayment,
@@ -123,25 +122,12 @@ async function renew(
   before: OwnedSubscription,
   at: Date,
 ): Promise<void> {
-  const {
-    id,
-    project_id: projectId,
-    owner_id: ownerId,
-    customer_id: customerId,
-    metadata,
-    owed_amount: owed,
-  } = before
+  const { id, metadata, owed_amount: owed } = before
   const { items } = await changeAtPeriodEnd(tx, services, before, at)
-  const { lines, currency, total } = await priceItems(tx, items, { recurring: true, kept: items })
+  const { lines, currency } = await priceItems(tx, items, { recurring: true, kept: items })
   if (owed > 0) lines.push(owedLine(lines[0].priceId, owed))
-  const credit = await creditFor(tx, { customerId, currency }, total + owed)
-  const order = await insertOrder(
-    tx,
-    { lines, currency, total: total + owed, now: at },
-    { projectId, ownerId, metadata, subscription: { id, period: before.period + 1 }, credit },
-  )
-  post(tx, subjectOf(order, at), [['balance', 'held', credit]])
-  await services.events.emit(tx, 'order.created', order, { userId: ownerId })
+  const period = before.period + 1
+  const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
   const subscription = await startNextPeriod(tx, id, order.id)
   const locked = { order, subscription, checkout: null }
   const changed = (await charge(tx, services, locked, at))
@@ -166,7 +152,7 @@ async function changeAtPeriodEnd(
   const { gateways } = services
   return await changeItems(tx, subscription, {
     items,
-    gateway: next.total === 0 || gateway === 'free' ? gateways.forTotal(next.total).name : gateway,
+    gateway: gateways.forChange(gateway, next.total).name,
     reAnchors: next.interval !== interval,
     at,
   })

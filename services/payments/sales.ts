@@ -84,7 +84,7 @@ export interface Buyer {
 /**
  * Authorizes a new sale, in a project or outside all projects, and locks the project and the customer. The
  * role in the project and the quota are those of the buyer, the scopes those of the caller.
- * @returns the owner of the sale: the user, or a customer without one.
+ * @returns the owner of the sale, which is the user or a customer without one, and the customer.
  * @throws 404 for an unknown user, customer or project, 403 without permission, 409 for the project's status.
  */
 export async function openSale(
@@ -92,7 +92,7 @@ export async function openSale(
   { events }: { events: Emitter },
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
-): Promise<string> {
+): Promise<{ ownerId: string; customerId: string }> {
   let buyerId = userId ?? request.principal.userId
   if (customerId !== undefined) {
     requireSeller(request.principal, customerId)
@@ -101,12 +101,11 @@ export async function openSale(
     const user = await userOfCustomer(tx, customerId)
     if (user === null && projectId !== undefined)
       throw invalidField('project_id', 'customer', 'A customer without a user buys outside of projects.')
-    if (user === null) return customerId
+    if (user === null) return { ownerId: customerId, customerId }
     buyerId = user
   }
   await authorizeSale(tx, request, projectId ?? null, buyerId)
-  await customerOfUser(tx, events, buyerId)
-  return buyerId
+  return { ownerId: buyerId, customerId: await customerOfUser(tx, events, buyerId) }
 }
 
 async function authorizeSale(

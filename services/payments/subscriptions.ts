@@ -4,7 +4,6 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
-import { newId } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
@@ -61,6 +60,10 @@ export async function openSubscription(
   requireAccess(row, request, { name: 'subscription', id })
   const { your_role: _role, project_status: _project, ...subscription } = row
   return subscription
+}
+
+export function isPaidOrTrialing(status: Subscription['status']): boolean {
+  return status === 'active' || status === 'trialing'
 }
 
 /** Removes the columns that the API does not return. */
@@ -132,17 +135,6 @@ export async function insertSubscription(
 /** Items as JSON, which the driver does not make of arrays. Null for one item. */
 export function storedItems(items: SubscriptionItem[]): string | null {
   return items.length === 1 ? null : JSON.stringify(items)
-}
-
-/** Items with their ids. An item with the price of a `current` one keeps its id. */
-export function withIds(
-  items: Omit<SubscriptionItem, 'id'>[],
-  current: SubscriptionItem[] = [],
-): SubscriptionItem[] {
-  return items.map((item) => ({
-    id: current.find(({ price_id: priceId }) => priceId === item.price_id)?.id ?? newId('sitm'),
-    ...item,
-  }))
 }
 
 export async function setLatestOrder(

@@ -144,7 +144,7 @@ t.test('with Stripe', async (t) => {
   const shop = await startStripeFixture(t)
   const { server, stripe } = shop
 
-  t.test('a dispute follows Stripe, whatever the order and the number of its webhooks', async (t) => {
+  t.test('webhooks in any order and number copy the dispute from Stripe', async (t) => {
     const ada = await server.person()
     const { checkout, session } = await shop.openCheckout(ada)
     stripe.customer.pay(session)

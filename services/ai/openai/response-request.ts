@@ -44,7 +44,7 @@ export function completionRequestOf(body: ResponseRequest): CompletionRequest {
   }
 }
 
-/** The contents of all items, whatever their type. */
+/** The contents of the items of all types. */
 export function contentsOf({ input }: ResponseRequest): Array<Message['content']> {
   if (typeof input === 'string') return []
   return input.flatMap(({ content = '', output = '' }) => [contentOf(content), contentOf(output)])

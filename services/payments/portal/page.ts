@@ -1,10 +1,10 @@
 // The page of the customer portal: subscriptions, cards and orders of one customer.
 import * as sql from '../../../generated/sql/portal.ts'
 import type { Db } from '../../../infra/database/database.ts'
-import { renderFailure } from '../../../infra/html/form.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
-import { formatAmount } from '../currency.ts'
+import { formatAmount, formatInterval } from '../currency.ts'
+import { isPaidOrTrialing } from '../subscriptions.ts'
 import type { Portal } from './sessions.ts'
 
 type Subscription = sql.ListSubscriptionsRow
@@ -18,24 +18,17 @@ export interface PortalOptions {
   seller: string
   /** Shows the orders before this one. */
   before?: string
-  /** Why the last form was refused. */
-  failure?: string
 }
 
 /** The page of a customer, with the present state. */
-export async function portalPage(
-  db: Db,
-  portal: Portal,
-  { seller, before, failure }: PortalOptions,
-): Promise<string> {
+export async function portalPage(db: Db, portal: Portal, { seller, before }: PortalOptions): Promise<string> {
   const { customer_id, name, email, return_url: returnUrl } = portal
   const subscriptions = await sql.listSubscriptions(db, { customer_id, limit: maxItems })
   const cards = await sql.listCards(db, { customer_id, limit: maxItems })
   const orders = await sql.listOrders(db, { customer_id, before: before ?? null, limit: ordersPerPage + 1 })
   return page({
-    title: failure === undefined ? `Your account at ${seller}` : `Error: Your account at ${seller}`,
+    title: `Your account at ${seller}`,
     body: html`<div class="stack">
-      ${failure === undefined ? null : renderFailure('That did not work', failure)}
       <div class="sheet stack">
         <h1>Your account at <bdi>${seller}</bdi></h1>
         <p class="soft"><bdi>${name ?? email ?? ''}</bdi></p>
@@ -106,8 +99,7 @@ const statusNames: Record<Subscription['status'], string> = {
 
 function renderSubscription(subscription: Subscription): Html {
   const { name, status, amount, currency } = subscription
-  const { interval, interval_count: count } = subscription
-  const every = count === 1 ? `every ${interval}` : `every ${count} ${interval}s`
+  const every = formatInterval(subscription)
   return html`<li class="stack">
     <p>
       <strong><bdi>${name}</bdi></strong><br />
@@ -122,7 +114,7 @@ function renderSubscription(subscription: Subscription): Html {
 function renewalOf({ status, cancel_at_period_end: ends, period_end: periodEnd }: Subscription): string {
   if (status === 'canceled' || periodEnd === null) return ''
   if (ends) return ` · ends on ${day(periodEnd)}`
-  return status === 'active' || status === 'trialing' ? ` · renews on ${day(periodEnd)}` : ''
+  return isPaidOrTrialing(status) ? ` · renews on ${day(periodEnd)}` : ''
 }
 
 function renderSubscriptionForm(subscription: Subscription): Html | null {
@@ -136,7 +128,7 @@ function renderSubscriptionForm(subscription: Subscription): Html | null {
       </button>
     </form>`
   if (ends) return form('resume', 'Resume')
-  if (status === 'active' || status === 'trialing')
+  if (isPaidOrTrialing(status))
     return html`${changes ? form('keep', 'Take the change back') : null}
       <p><a href="/portal/subscriptions/${id}" aria-label="Change the plan: ${name}">Change the plan</a></p>
       ${form('cancel', 'Cancel at the end of the period')}`

@@ -7,7 +7,7 @@ import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
 import { insertCheckout, toCheckout } from '../checkouts.ts'
 import { changeSubscription } from '../change-subscription.ts'
-import { formatAmount } from '../currency.ts'
+import { formatAmount, formatInterval } from '../currency.ts'
 import type { PaymentServices } from '../gateway.ts'
 import { findOrder } from '../orders.ts'
 import type { OwnedSubscription } from '../subscriptions.ts'
@@ -70,13 +70,13 @@ export function renderPlans(
 }
 
 function renderPlan(plan: Plan, chosen: string | undefined): Html {
-  const { id, unit_amount: amount, currency, interval, interval_count: count, is_current: isCurrent } = plan
-  const every = count === 1 ? `every ${interval}` : `every ${count} ${interval}s`
+  const { id, unit_amount: amount, currency, is_current: isCurrent } = plan
+  const title = amount === 0 ? 'Free' : `${formatAmount(amount, currency)} ${formatInterval(plan)}`
   const isChosen = chosen === undefined ? isCurrent : chosen === id
   return html`<p>
     <label>
       <input type="radio" name="price" value="${id}" ${isChosen ? html`checked` : null} required />
-      ${amount === 0 ? 'Free' : `${formatAmount(amount, currency)} ${every}`}${isCurrent ? ' (now)' : ''}
+      ${title}${isCurrent ? ' (now)' : ''}
     </label>
   </p>`
 }

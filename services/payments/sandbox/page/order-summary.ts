@@ -1,7 +1,7 @@
 // The order summary that every page of a session shows: the items, the seller and the total.
 import { html, type Html } from '../../../../infra/html/html.ts'
 import { redirectUrl } from '../../checkouts.ts'
-import { formatAmount } from '../../currency.ts'
+import { formatAmount, formatInterval } from '../../currency.ts'
 import type { CheckoutState } from '../checkout-state.ts'
 
 /** The input of every page. */
@@ -76,11 +76,4 @@ export function renderOrderSummary({ state, seller }: PageContext): Html {
     </p>
     <p>${backLink(state)}</p>
   </section>`
-}
-
-function formatInterval({
-  interval,
-  interval_count: count,
-}: NonNullable<CheckoutState['recurring']>): string {
-  return count === 1 ? `every ${interval}` : `every ${count} ${interval}s`
 }
