@@ -129,7 +129,11 @@ function readsOthers({ scopes, projectAccess, tag }: OperationInfo, principal: P
   if (principal === null) return false
   const operators = projectAccess?.operators
   if (operators !== undefined) return isOperator(principal, operators)
-  return scopes?.some(isOperatorScope) === true || (tag === 'audit' && isOperator(principal))
+  const ofOperators = scopes?.find(isOperatorScope)
+  return (
+    (ofOperators !== undefined && isOperator(principal, ofOperators)) ||
+    (tag === 'audit' && isOperator(principal))
+  )
 }
 
 function isId(text: unknown): text is string {

@@ -1027,7 +1027,7 @@ export interface ServiceAccountsApiKeysResource {
   /**
    * Create an API key for a service account: `POST /v1/service-accounts/{id}/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; `payments:sell` and `users:admin` count while you are an admin of the platform. The new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; `users:admin`, and selling for the platform with `payments:sell`, count while you are an admin of the platform. The new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
    *
    * @param id The ID of a service account. It starts with `svc_`.
    * @param body A new API key.

@@ -400,14 +400,14 @@ CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.r
           SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = l.user_id LIMIT 1
         ) m
         WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
-          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence DESC LIMIT l.page
       ) p
@@ -431,14 +431,14 @@ AND (
 WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
   AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
   AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
         ) p
@@ -453,14 +453,14 @@ ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
 WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
   AND (e.project_id, e.sequence) <= (m.project_id, l.high)
   AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
       ) p
@@ -469,54 +469,54 @@ ORDER BY e.project_id DESC, e.sequence DESC LIMIT l.page
       SELECT e.id, e.sequence FROM events e
       WHERE e.project_id IS NULL AND NOT l.in_project
         AND (e.user_id, e.sequence) > (l.user_id, l.low) AND (e.user_id, e.sequence) <= (l.user_id, l.high)
-        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
       WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT l.in_project
-        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id DESC, e.sequence DESC LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
       WHERE e.scope = 'payments:read' AND l.operator AND l.all_projects
-        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.sequence DESC LIMIT l.page
     ) UNION ALL (
       SELECT p.* FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
         SELECT e.id, e.sequence FROM events e
         WHERE e.project_id = project.id AND e.scope = 'payments:read' AND l.operator
-          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence DESC LIMIT l.page
       ) p
@@ -593,14 +593,14 @@ CASE WHEN e.project_id LIKE 'org%' THEN e.project_id END AS organization_id, e.r
           SELECT m.* FROM event_readers m WHERE m.project_id = e.project_id AND m.user_id = l.user_id LIMIT 1
         ) m
         WHERE e.sequence > least(b.at, b.next) AND e.sequence <= greatest(b.at, b.next)
-          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+          AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence ASC LIMIT l.page
       ) p
@@ -624,14 +624,14 @@ AND (
 WHERE (e.project_id, e.sequence) > (m.project_id, least(s.at,l.stop))
   AND (e.project_id, e.sequence) <= (m.project_id, greatest(s.at,l.stop))
   AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
         ) p
@@ -646,14 +646,14 @@ ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
 WHERE (e.project_id, e.sequence) > (m.project_id, l.low)
   AND (e.project_id, e.sequence) <= (m.project_id, l.high)
   AND e.project_id IS NOT NULL AND e.sequence IS NOT NULL
-  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+  AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(role_by_scope(e.scope,m.role,m.storage_role,m.ai_role,m.payments_role) <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
 ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
       ) p
@@ -662,54 +662,54 @@ ORDER BY e.project_id ASC, e.sequence ASC LIMIT l.page
       SELECT e.id, e.sequence FROM events e
       WHERE e.project_id IS NULL AND NOT l.in_project
         AND (e.user_id, e.sequence) > (l.user_id, l.low) AND (e.user_id, e.sequence) <= (l.user_id, l.high)
-        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence IS NOT NULL AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
       WHERE e.project_id IS NULL AND e.user_id IS NULL AND NOT l.in_project
-        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.user_id ASC, e.sequence ASC LIMIT l.page
     ) UNION ALL (
       SELECT e.id, e.sequence FROM events e
       WHERE e.scope = 'payments:read' AND l.operator AND l.all_projects
-        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+        AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
       ORDER BY e.sequence ASC LIMIT l.page
     ) UNION ALL (
       SELECT p.* FROM unnest(l.project_ids) project (id) CROSS JOIN LATERAL (
         SELECT e.id, e.sequence FROM events e
         WHERE e.project_id = project.id AND e.scope = 'payments:read' AND l.operator
-          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (true OR e.scope <> 'admin')
+          AND e.sequence > l.low AND e.sequence <= l.high AND (l.types IS NULL OR e.type = ANY(l.types)) AND e.scope = ANY(l.scopes) AND (l.operator OR e.scope <> 'admin')
 AND (l.all_projects OR CASE WHEN e.project_id IS NULL THEN NOT e.type = ANY(l.unlimited_key_types)
   ELSE e.project_id = ANY(l.project_ids) END)
 AND (
   CASE WHEN e.project_id IS NOT NULL THEN coalesce(NULL <= e.role, false)
     WHEN e.user_id IS NOT NULL THEN e.user_id = l.user_id
     ELSE true END
-  OR (e.scope = 'payments:read' AND true AND l.scopes && '{admin,payments:sell}')
+  OR (e.scope = 'payments:read' AND l.operator AND l.scopes && '{admin,payments:sell}')
 )
         ORDER BY e.sequence ASC LIMIT l.page
       ) p

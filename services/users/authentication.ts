@@ -12,7 +12,7 @@ import { digestOf, isWellFormed } from '../../infra/encryption/api-key-format.ts
 import type { Bus } from '../../infra/bus/bus.ts'
 import type { Cipher } from '../../infra/encryption/cipher.ts'
 import { isAccessToken, readAccessToken, readCookieToken } from '../../infra/encryption/tokens.ts'
-import { defaultScopes, isOperatorScope, withIncluded, type Scope } from './scopes.ts'
+import { defaultScopes, isForAdmins, isOperatorScope, withIncluded, type Scope } from './scopes.ts'
 import { Networks } from './networks.ts'
 
 /** The API key or the session that made a request, and its owner. */
@@ -28,13 +28,15 @@ export interface Principal {
    * account.
    */
   grantorId: string | null
+  /** Whether the `grantorId` is an active admin. */
+  mayOperate: boolean
   /** The id of the API key, or of the session. */
   credentialId: string
   /** Null for a session. */
   keyName: string | null
   /**
-   * The scopes that the key or session has now, with those that `admin` includes. Without the scopes of
-   * operators when the `grantorId` is no longer an admin.
+   * The scopes that the key or session has now, with those that `admin` includes. Without the scopes for
+   * admins when the `grantorId` is no longer an admin.
    */
   scopes: ReadonlySet<string>
   /** The projects that the key or session is limited to; null for all projects of its owner. */
@@ -47,9 +49,12 @@ export interface Principal {
   expiresAt: Date | null
 }
 
-/** Whether the key belongs to an operator: an admin gave it the scope, or `admin`, which includes it. */
-export function isOperator({ scopes }: Principal, scope: string = 'admin'): boolean {
-  return scopes.has(scope)
+/**
+ * Whether the key belongs to an operator: an admin gave it the scope, or `admin`, which includes it. The scope
+ * alone is not enough: everyone can have `payments:sell`.
+ */
+export function isOperator({ scopes, mayOperate }: Principal, scope: string = 'admin'): boolean {
+  return mayOperate && scopes.has(scope)
 }
 
 /**
@@ -70,10 +75,12 @@ type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSessio
 
 /** The checks of a key that do not depend on the parameters of the request. Each returns its 403, or null. */
 export const refusals = {
-  scope({ scopes }, operation) {
-    const missing = operation.scopes?.find((scope) => !scopes.has(scope))
-    if (missing === undefined) return null
-    return forbidden(`This operation requires the scope ${missing}.`, 'scope')
+  scope(principal, operation) {
+    const missing = operation.scopes?.find((scope) => !principal.scopes.has(scope))
+    if (missing !== undefined) return forbidden(`This operation requires the scope ${missing}.`, 'scope')
+    const ofOperators = operation.scopes?.find(isOperatorScope)
+    if (ofOperators === undefined || isOperator(principal, ofOperators)) return null
+    return forbidden(`This operation requires the scope ${ofOperators} of an operator.`, 'scope')
   },
   session(principal, { needsSession, limitedSession }) {
     if (needsSession !== true) return null
@@ -297,7 +304,8 @@ function principalOfKey(row: sql.FindApiKeyRow): Principal {
     credentialId: row.id,
     keyName: row.name,
     grantorId: row.grantor_id,
-    scopes: withIncluded(row.scopes.filter((scope) => !isOperatorScope(scope) || row.may_operate)),
+    mayOperate: row.may_operate,
+    scopes: withIncluded(row.scopes.filter((scope) => !isForAdmins(scope) || row.may_operate)),
     projectIds: row.all_projects ? null : new Set(row.project_ids),
     isLimitedSession: false,
     networks: row.allowed_addresses.length === 0 ? null : new Networks(row.allowed_addresses),
@@ -366,6 +374,7 @@ export function principalOfUser(
     accountId: userId,
     serviceAccountId: null,
     grantorId: userId,
+    mayOperate: role === 'admin',
     credentialId,
     keyName: null,
     scopes: new Set(scopes),

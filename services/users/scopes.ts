@@ -26,9 +26,14 @@ export const allScopes: readonly Scope[] = [
   'admin',
 ]
 
-/** Whether the scope is one of operators: `admin`, or one that it includes. */
+/** Whether an operator may do more with the scope than others: `admin`, or one that it includes. */
 export function isOperatorScope(scope: string): boolean {
   return scope === 'admin' || includedScopes.admin.includes(scope)
+}
+
+/** Whether the scope gives rights to operators alone. With `payments:sell`, everyone sells as an organization. */
+export function isForAdmins(scope: string): boolean {
+  return isOperatorScope(scope) && scope !== 'payments:sell'
 }
 
 /** The scopes, and those that they include. */
@@ -36,7 +41,7 @@ export function withIncluded(scopes: readonly string[]): Set<string> {
   return new Set(scopes.flatMap((scope) => [scope, ...(includedScopes[scope] ?? [])]))
 }
 
-/** The scopes of a new user's first key: all scopes, those of operators only for an admin. */
+/** The scopes of a new user's first key: all scopes, those for admins only for an admin. */
 export function defaultScopes(role: 'user' | 'admin'): Scope[] {
-  return allScopes.filter((scope) => !isOperatorScope(scope) || role === 'admin')
+  return allScopes.filter((scope) => !isForAdmins(scope) || role === 'admin')
 }

@@ -1,6 +1,7 @@
 // The scopes `payments:sell` and `users:admin`: what a key with one of them may do, what it may not, and
 // who can have one.
 import t from 'tap'
+import { newId } from '../../infra/ids.ts'
 import type { Scope } from '../../services/users/scopes.ts'
 import { catalogFor, insertedOrder } from '../support/database/db-fixtures-payments.ts'
 import { createApiKey } from '../support/database/db-fixtures.ts'
@@ -150,9 +151,18 @@ t.test('a user who is no admin has neither, and loses them with the role', async
   const pretender = await withKey(user, [...seller, 'users:admin'])
   t.match(await pretender.get('/users'), refusal('scope'))
   t.match(await pretender.post('/payments/products', { name: 'Book' }), refusal('scope'))
+  const allowed = await user.client.post('/user/api-keys', { name: 'k', scopes: seller })
+  t.equal(allowed.status, 201, 'everyone may have the scope')
+  const own = createClient(server.url, allowed.body.key)
+  const { orderId } = await paidOrder()
+  t.match(await own.post('/payments/products', { name: 'Book' }), refusal('scope'))
+  t.match(await own.get('/payments/test-clock'), refusal('scope'))
+  t.match(await own.get(`/payments/orders/${orderId}`), refusal('owner'))
+  t.same((await own.get('/payments/orders')).body.data, [])
+  t.same((await own.get('/events?type=order.paid')).body.data, [])
   t.match(
-    await user.client.post('/user/api-keys', { name: 'k', scopes: ['payments:sell'] }),
-    refusal('scope'),
+    await own.post('/payments/orders', { customer_id: newId('cus'), items: [{ price_id: newId('prc') }] }),
+    refusal('owner'),
   )
   const demoted = await server.person({ role: 'admin' })
   const client = await withKey(demoted, ['users:admin'])
@@ -182,7 +192,10 @@ t.test('a service account sells while the admin who made its key is one', async 
     role: 'admin',
   })
   t.equal(invited.status, 201)
-  t.match(await colleague.client.post(path, { name: 'k', scopes: ['payments:sell'] }), refusal('scope'))
+  const others = await colleague.client.post(path, { name: 'k', scopes: seller })
+  t.equal(others.status, 201)
+  const refused = createClient(server.url, others.body.key)
+  t.match(await refused.post('/payments/products', { name: 'Book' }), refusal('scope'))
 
   t.equal((await admin.client.put(`/users/${owner.id}`, { role: 'user' })).status, 200)
   for (const each of [client, child])

@@ -22,6 +22,7 @@ export async function addUser(db: Db): Promise<Principal> {
     accountId: id,
     serviceAccountId: null,
     grantorId: null,
+    mayOperate: false,
     credentialId: newId('key'),
     keyName: 'Key',
     scopes: new Set(['ai:read']),
