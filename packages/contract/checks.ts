@@ -1,7 +1,9 @@
 // The checks of every response: a declared status that is no server error, and the declared media type,
-// body and header fields.
+// body, items and header fields.
+import type { ErrorObject } from 'ajv'
 import { isJson, responseFor, type Json, type Response } from '@platform-api/openapi/document.ts'
-import { essenceOf, includesType } from '@platform-api/openapi/media-types.ts'
+import { essenceOf, hasItems, includesType } from '@platform-api/openapi/media-types.ts'
+import { itemProblems } from './items.ts'
 import type { AnswerRules } from './profile.ts'
 import type { Answer } from './sender.ts'
 import { describe, type Validation } from './validation.ts'
@@ -110,19 +112,27 @@ function bodyProblems(answer: Answer, { media }: Response, validation: Validatio
     return [
       { check: 'media-type', expected: media.map((each) => each.type).join(' or '), actual: String(type) },
     ]
+  const matches = `that matches the schema of ${operation.id} ${status}`
+  if (hasItems(type!))
+    return itemProblems(found, text, validation.answered).map((problem) => ({
+      check: checkOf(problem),
+      expected: `an item ${matches}`,
+      actual: `${describe(problem)} in ${excerpt(answer)}`,
+    }))
   if (!isJson(type!) || found.schema.format === 'binary') return []
   if (body === undefined) return [{ check: 'media-type', expected: 'JSON', actual: excerpt(answer) }]
-  const [problem] = validation.answered(found.pointer, body)
-  return problem === undefined
-    ? []
-    : [
-        {
-          check: problem.keyword === 'additionalProperties' ? 'leak' : 'body',
-          expected: `a body that matches the schema of ${operation.id} ${status}`,
-          actual: `${describe(problem)} in ${excerpt(answer)}`,
-        },
-      ]
+  return validation
+    .answered(found.pointer, body)
+    .slice(0, 1)
+    .map((problem) => ({
+      check: checkOf(problem),
+      expected: `a body ${matches}`,
+      actual: `${describe(problem)} in ${excerpt(answer)}`,
+    }))
 }
+
+const checkOf = (problem: ErrorObject | string): CheckName =>
+  typeof problem === 'object' && problem.keyword === 'additionalProperties' ? 'leak' : 'body'
 
 function headerProblems(
   { status, headers }: Answer,

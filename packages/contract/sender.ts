@@ -8,6 +8,7 @@ import {
   type Operation,
   type Parameter,
 } from '@platform-api/openapi/document.ts'
+import { hasItems } from '@platform-api/openapi/media-types.ts'
 import { writeParameter, type ParameterStyle } from '@platform-api/openapi/parameters.ts'
 import { encodeBody } from './forms.ts'
 
@@ -183,7 +184,7 @@ async function fetchResponse(
       signal: AbortSignal.timeout(timeoutMs),
     })
     const type = response.headers.get('content-type') ?? ''
-    const text = type.startsWith('text/event-stream') ? await streamStart(response) : await response.text()
+    const text = hasItems(type) ? await streamStart(response) : await response.text()
     return {
       status: response.status,
       headers: response.headers,

@@ -89,7 +89,9 @@ export function fieldOf({ instancePath, params }: ErrorObject): string {
 }
 
 /** The error as a sentence fragment. */
-export function describe({ instancePath, keyword, message, params }: ErrorObject): string {
+export function describe(error: ErrorObject | string): string {
+  if (typeof error === 'string') return error
+  const { instancePath, keyword, message, params } = error
   const more = params.additionalProperty ?? params.missingProperty
   const subject = instancePath === '' ? 'the value' : instancePath
   return `${subject} ${message ?? keyword}${more === undefined ? '' : ` (${more})`}`

@@ -324,9 +324,15 @@ function graphemes(minLength: number, maxLength: number): fc.Arbitrary<string> {
   )
 }
 
+export const textFile: Attachment = {
+  filename: 'text.txt',
+  type: 'text/plain',
+  bytes: Buffer.from('A text of the contract tests.\n'),
+}
+
 const attachments: fc.Arbitrary<Attachment> = fc.constantFrom(
   { filename: 'picture.png', type: 'image/png', bytes: picture },
-  { filename: 'text.txt', type: 'text/plain', bytes: Buffer.from('A text of the contract tests.\n') },
+  textFile,
   { filename: 'empty.txt', type: 'text/plain', bytes: Buffer.alloc(0) },
 )
 

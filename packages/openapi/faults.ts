@@ -3,7 +3,7 @@
 import { isHidden, isQuerystring } from './document.ts'
 import { contradictionIn } from './intersections.ts'
 import { keysOfFragment, valueAt } from './json-pointer.ts'
-import { isMediaType } from './media-types.ts'
+import { hasItems, isMediaType } from './media-types.ts'
 import { methods } from './methods.ts'
 import { visitSchemas } from './schema-places.ts'
 import { unreadPart, withoutSelfParts } from './self-parts.ts'
@@ -91,9 +91,6 @@ const unreadFields = {
     [unreadReference]: '$recursiveRef is not applied: JSON Schema 2020-12 has $dynamicRef instead.',
   },
   media: {
-    itemSchema:
-      'itemSchema is not validated by contract: generated servers and the mock apply it to events and ' +
-      'lines of JSON.',
     prefixEncoding: 'prefixEncoding is not applied: parts of a multipart body are read by their names.',
     itemEncoding: 'itemEncoding is not applied: parts of a multipart body are read by their names.',
   },
@@ -141,6 +138,11 @@ export function noticesOf(document: Json): string[] {
     fieldsOf(holder, unreadFields.media)
     for (const key of holder[unreadContent] ?? [])
       notices.add(`${key} in content is left out: it is no media type.`)
+    for (const [type, media] of Object.entries<Json>(holder.content ?? {}))
+      if (media?.itemSchema !== undefined && (media.schema !== undefined || !hasItems(type)))
+        notices.add(
+          `itemSchema of ${type} is not applied: it is for events and lines of JSON without schema.`,
+        )
     if (isQuerystring(holder))
       notices.add(
         `The parameter ${holder.name} in querystring is left out: no tool reads the query as one value.`,

@@ -9,6 +9,7 @@ import * as knowledgeSql from '../../generated/sql/knowledge.ts'
 import * as organizationsSql from '../../generated/sql/organizations.ts'
 import * as paymentsSql from '../../generated/sql/payments.ts'
 import * as projectsSql from '../../generated/sql/projects.ts'
+import * as sourcesSql from '../../generated/sql/sources.ts'
 import * as storageSql from '../../generated/sql/storage.ts'
 import * as usageSql from '../../generated/sql/usage.ts'
 import * as usersSql from '../../generated/sql/users.ts'
@@ -55,6 +56,7 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
   file_links: (source) => storageSql.listAllLinks.all(source.db, madeBy(source)),
   knowledge_bases: (source) => knowledgeSql.listKnowledgeBases.all(source.db, madeBy(source)),
   documents: listDocuments,
+  knowledge_sources: listSources,
   chat_sessions: (source) => chatSql.listSessions.all(source.db, madeBy(source)),
   chat_messages: listMessages,
   customers: ({ db, userId }) => customersSql.list.all(db, { user_id: userId, ...oldestFirst }),
@@ -103,6 +105,12 @@ async function* listDocuments(source: ExportSource): AsyncGenerator<object> {
       yield { ...document, text_url: origin + path }
     }
   }
+}
+
+async function* listSources(source: ExportSource): AsyncGenerator<object> {
+  const { db, userId } = source
+  for await (const { id } of knowledgeSql.listKnowledgeBases.all(db, readableBy(source)))
+    yield* sourcesSql.listSources.all(db, { knowledge_base_id: id, created_by: userId, ...oldestFirst })
 }
 
 async function* listMessages(source: ExportSource): AsyncGenerator<object> {

@@ -346,6 +346,11 @@ t.test('a prompt fits into the context window of the model', async (t) => {
     status: 400,
     body: { error: { details: { field: 'message', constraint: 'context_window' } } },
   })
+  const tool = { name: 'look_up', description: 'word '.repeat(400) }
+  t.match(await client.post('/ai/chat', { message: 'Hi', session_id: session.id, tools: [tool] }), {
+    status: 400,
+    body: { error: { message: /100 are reserved for the answer and 4\d\d used by the tools/ } },
+  })
 })
 
 t.test('a session answers one message at a time', async (t) => {

@@ -102,6 +102,9 @@ t.test('an export has all that the account holds, and no secrets', async (t) => 
   const documents = `/ai/knowledge/${theirBase.id}/documents`
   const { body: added } = await client.post(documents, { text: 'Mine, in the project' })
   const { body: other } = await stranger.client.post(documents, { text: 'Not mine, in the project' })
+  const sources = `/ai/knowledge/${theirBase.id}/sources`
+  const { body: source } = await client.post(sources, { type: 'page', url: 'https://example.com/mine' })
+  await stranger.client.post(sources, { type: 'page', url: 'https://example.com/theirs' })
   const { body: session } = await client.post('/ai/sessions', { title: 'Chat' })
   const said = { session_id: session.id, message: 'When do you open?\u2028' }
   t.equal((await client.post('/ai/chat', said)).status, 200)
@@ -149,6 +152,7 @@ t.test('an export has all that the account holds, and no secrets', async (t) => 
   t.same(ids('file_links'), [link.id])
   t.same(ids('knowledge_bases'), [base.id])
   t.same(ids('documents'), [document.id, added.id])
+  t.same(ids('knowledge_sources'), [source.id])
   t.same(ids('chat_sessions'), [session.id])
   t.match(contents.chat_messages, [
     { role: 'user', content: 'When do you open?\u2028', session_id: session.id },

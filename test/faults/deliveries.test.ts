@@ -152,6 +152,20 @@ t.test(
     t.equal((await call('POST', '/projects', { name: 'idle' })).status, 201)
     await waitUntil(() => got.size > before, 'the first delivery of an idle system')
     t.comment(`the first delivery of an idle system came after ${Math.round(performance.now() - started)} ms`)
+
+    // The lock holds up the deliveries of an event that is numbered, until both processes are dead.
+    const lock = await database.connect()
+    await lock.query('BEGIN')
+    await lock.query('LOCK TABLE webhook_deliveries IN SHARE MODE')
+    t.equal((await call('POST', '/projects', { name: 'between' })).status, 201)
+    const undelivered = 'SELECT count(*) FROM event_log WHERE delivered_sequence < last_sequence'
+    await waitUntil(async () => (await count(undelivered)) === 1, 'the event to be numbered')
+    await Promise.all([server.end('SIGKILL'), worker.end('SIGKILL')])
+    await lock.query('ROLLBACK')
+    lock.release()
+    server = await spawnServer(t, env)
+    worker = await spawnWorker(t, env)
+    await waitUntil(() => got.size === before + 2 * endpoints, 'the deliveries of the numbered event', 60_000)
     await Promise.all([server.end('SIGTERM'), worker.end('SIGTERM')])
   },
 )

@@ -1,4 +1,5 @@
 // The console's pages of events and webhooks.
+import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
 import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
@@ -9,6 +10,13 @@ import {
   triedOnce,
 } from '../../../test/support/server/working-server.ts'
 
+/** Does what opens a stream, and waits until the server has answered: what happens from then on is shown. */
+async function streamed(page: Page, open: () => Promise<unknown>): Promise<void> {
+  const opened = page.waitForResponse((response) => response.url().includes('/events/stream'))
+  await open()
+  await opened
+}
+
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startWorkingServer(t)
   const browser = await launchBrowser(t)
@@ -17,9 +25,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const person = await server.person()
     const { page, complaints } = await openConsole(t, browser, server.url, '/events', { key: person.key })
     await page.getByRole('link', { name: 'Watch new events' }).click()
-    const opened = page.waitForResponse((response) => response.url().includes('/events/stream'))
-    await page.getByLabel('Type').selectOption('project.*')
-    await opened
+    await streamed(page, () => page.getByLabel('Type').selectOption('project.*'))
     await page.getByText('Waiting for events').waitFor()
     await assertAccessible(t, page, 'the live tail without events')
     const { body: project } = await person.client.post('/projects', { name: 'Before' })
@@ -47,8 +53,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('the live tail goes on after the network was cut, without a loss', async (t) => {
     const person = await server.person()
-    const { page } = await openConsole(t, browser, server.url, '/events?live=1', { key: person.key })
-    await page.getByText('Waiting for events').waitFor()
+    const { page } = await openConsole(t, browser, server.url, '/events', { key: person.key })
+    await streamed(page, () => page.getByRole('link', { name: 'Watch new events' }).click())
     await person.client.post('/projects', { name: 'One' }).then(({ status }) => t.equal(status, 201))
     await page.getByRole('link', { name: 'project.created' }).waitFor()
     await page.context().setOffline(true)

@@ -56,6 +56,8 @@ const promises: NotesDefect[] = [
   'an attachment has another media type',
   'the Content-Disposition is missing',
   'a deleted attachment can be read',
+  'a line is another object',
+  'an event is another object',
 ]
 for (const defect of promises)
   t.test(`${defect}: it is found`, async (t) => {

@@ -79,10 +79,11 @@ export async function insertAnswer(
 ): Promise<{ message: OwnedMessage; task: GenerationTask }> {
   const { fields, format = null, metadata = {} } = asked
   const { temperature, max_tokens: maxTokens, stop } = body
+  const options = { temperature, maxTokens, stop, fields }
   const { models } = services.providers
   const contextWindow = contextWindowOf(
     models.find(({ id }) => id === model)!,
-    maxTokens,
+    options,
   )
   requireFits(conversation, contextWindow)
   const knowledgeBaseIds = await knowledgeBasesFor(tx, { principal, session, model, body })
@@ -114,7 +115,6 @@ export async function insertAnswer(
     session !== null && sql.addSessionMessages(tx.later, { id: session.id, added_messages: addedMessages })
   const [found] = await Promise.all([findMessage(tx, id, principal), inserted, counted])
   const message = found!
-  const options = { temperature, maxTokens, stop, fields }
   return {
     message,
     task: {

@@ -3,7 +3,7 @@
 import { invalidField } from '../../../infra/errors.ts'
 import type { RetrievedPassage } from '../search/search.ts'
 import { countTokens } from './token-estimate.ts'
-import type { ChatMessage } from '../providers/providers.ts'
+import type { ChatMessage, ModelOptions } from '../providers/providers.ts'
 
 /** Sizes in tokens. */
 export interface ContextWindow {
@@ -11,6 +11,8 @@ export interface ContextWindow {
   size: number | null
   /** Reserved for the answer. */
   answer: number
+  /** Of the definitions of the tools, which the prompt always contains. */
+  tools: number
 }
 
 /** The maximum number of tokens of a message in addition to its content. */
@@ -26,11 +28,15 @@ const typicalSourceTokens = 4_000
 
 export function contextWindowOf(
   model: { context_window: number | null; max_output_tokens: number | null },
-  maxTokens: number | undefined,
+  { maxTokens, fields }: Pick<ModelOptions, 'maxTokens' | 'fields'>,
 ): ContextWindow {
   const size = model.context_window
   const answer = maxTokens ?? model.max_output_tokens ?? defaultAnswerTokens
-  return { size, answer: size === null ? answer : Math.min(answer, Math.floor(size / 2)) }
+  return {
+    size,
+    answer: size === null ? answer : Math.min(answer, Math.floor(size / 2)),
+    tools: fields?.tools == null ? 0 : countTokens(JSON.stringify(fields.tools)),
+  }
 }
 
 export interface Conversation {
@@ -48,7 +54,7 @@ export interface Conversation {
 /** The tokens that an answer may use at most, as far as they are known before the search. */
 export function reservationFor(
   { system, history, question, last }: Conversation,
-  { size, answer }: ContextWindow,
+  { size, answer, tools }: ContextWindow,
   searches: boolean,
 ): number {
   const texts = [system ?? '', question, ...history.map(({ content }) => content)]
@@ -56,25 +62,27 @@ export function reservationFor(
     (sum, message) => sum + partTokens(message),
     0,
   )
-  const known = calls + (searches ? typicalSourceTokens : 0)
+  const known = calls + tools + (searches ? typicalSourceTokens : 0)
   const prompt = texts.reduce((sum, text) => sum + tokensOf(text), known)
   return answer + (size === null ? prompt : Math.min(prompt, size - answer))
 }
 
-/** Throws 400 if the system prompt and the question alone do not fit. */
+/** Throws 400 if the system prompt, the tools and the question alone do not fit. */
 export function requireFits({ system, question }: Conversation, window: ContextWindow): void {
   if (freeTokens(system, question, window) < 0)
     throw invalidField(
       'message',
       'context_window',
       `The message is too long: the context window of the model is ${window.size} tokens, of which ` +
-        `${window.answer} are reserved for the answer.`,
+        `${window.answer} are reserved for the answer` +
+        `${window.tools === 0 ? '.' : ` and ${window.tools} used by the tools.`}`,
     )
 }
 
-function freeTokens(system: string | null, question: string, { size, answer }: ContextWindow): number {
+function freeTokens(system: string | null, question: string, window: ContextWindow): number {
+  const { size, answer, tools } = window
   if (size === null) return Infinity
-  return size - answer - tokensOf(system ?? '') - tokensOf(question)
+  return size - answer - tools - tokensOf(system ?? '') - tokensOf(question)
 }
 
 function tokensOf(content: string): number {
@@ -106,7 +114,8 @@ export function buildPrompt(
     ...fittingHistory(history, freeTokens(instructions, question, window)),
     last ?? { role: 'user', content: question },
   ]
-  return { messages, sources, tokens: messages.reduce((sum, message) => sum + messageTokens(message), 0) }
+  const tokens = messages.reduce((sum, message) => sum + messageTokens(message), window.tools)
+  return { messages, sources, tokens }
 }
 
 function fittingSources(passages: RetrievedPassage[], maxTokens: number): RetrievedPassage[] {

@@ -64,6 +64,10 @@ export const notesDefectGroups = {
     'a filter is ignored': { operations: ['listNotes'], checks: ['filter'] },
     'a new note is in no list': { operations: ['listNotes'], checks: ['list-membership'] },
   },
+  streams: {
+    'a line is another object': { operations: ['exportNotes'], checks: ['body'] },
+    'an event is another object': { operations: ['watchNotes'], checks: ['body'] },
+  },
   'conditional requests': {
     'a 304 is never sent': { operations: ['getNote'], checks: ['not-modified'] },
     'an ETag never changes': { operations: ['getNote'], checks: ['etag'] },
@@ -160,6 +164,23 @@ export function createNotes(defect: NotesDefect | null = null): Server {
       } catch {
         return has('broken JSON is a server error') ? fail(500, 'error') : fail(400, 'json')
       }
+    if (pathname === '/export' && method === 'GET') {
+      response.writeHead(200, { 'content-type': 'application/jsonl' })
+      for (const each of ownNotes())
+        response.write(
+          `${JSON.stringify(has('a line is another object') ? { note: each.id } : shown(each))}\n`,
+        )
+      return void response.end()
+    }
+    if (pathname === '/changes' && method === 'GET') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(': hello\n\n')
+      for (const each of ownNotes()) {
+        const data = has('an event is another object') ? { note: each.id } : shown(each)
+        response.write(`event: note\nid: ${each.id}\ndata: ${JSON.stringify(data)}\n\n`)
+      }
+      return void response.end('event: note\ndata: {"cut')
+    }
     if (own === undefined && method === 'GET') return list(searchParams, key)
     if (own === undefined && method === 'POST') return create(body, key)
     const note = notes.get(own)
@@ -195,6 +216,10 @@ export function createNotes(defect: NotesDefect | null = null): Server {
       ...(!has('the Content-Disposition is missing') && { 'content-disposition': 'attachment' }),
     })
     response.end(note.file.bytes)
+
+    function ownNotes(): Note[] {
+      return [...notes.values()].filter(({ owner }) => owner === key)
+    }
 
     function list(query: URLSearchParams, owner: string): void {
       const numberOf = (name: string, least: number, most: number, usual: number): number => {
