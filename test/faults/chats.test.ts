@@ -1,13 +1,14 @@
 // Many concurrent chats, half of which disconnect at a random point: every request to the model ends, every
 // answer is stored and counted, and the server leaks nothing. `npm run faults` opens 1,000 streams, `npm
-// test` 24.
+// test` 24. A conversation with tools goes on after SIGKILL.
 import pLimit from 'p-limit'
+import pg from 'pg'
 import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { openStream } from '../support/http/event-stream.ts'
 import { startObservedServer } from '../support/server/observed-server.ts'
-import { bootstrapKey } from '../support/server/process.ts'
+import { bootstrapKey, spawnServer } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
 import { startModelServer } from '../../scripts/bench/model-server.ts'
 import { waitUntil } from '../support/server/wait.ts'
@@ -140,3 +141,54 @@ t.test(`${streams} streams, half of which disconnect`, { timeout: 600_000 }, asy
   )
   t.ok(last.heap < first.heap + 5e6, 'no memory is leaked')
 })
+
+t.test(
+  'a conversation goes on after a kill between a call and its result, and one while it is answered',
+  async (t) => {
+    const { url: databaseUrl } = await createTestDatabase(t)
+    const modelServer = await startModelServer(t, { embeddings: null })
+    const database = new pg.Client({ connectionString: databaseUrl })
+    await database.connect()
+    t.teardown(() => database.end())
+    const start = async () => {
+      const server = await spawnServer(t, { DATABASE_URL: databaseUrl, AI_UPSTREAMS: modelServer.setting })
+      return { ...server, client: createClient(server.url, bootstrapKey) }
+    }
+    const calls = [{ id: 'call_a', name: 'get_weather', arguments: '{"city":"Oslo"}' }]
+    const results = [{ tool_call_id: 'call_a', content: 'rain' }]
+
+    const first = await start()
+    modelServer.nextScripts.push({ calls })
+    const question = { message: 'What is it like in Oslo?', model: 'small', tools: [{ name: 'get_weather' }] }
+    const { body: asked } = await first.client.post('/ai/chat', question)
+    t.match(asked, { finish_reason: 'tool_calls', message: { tool_calls: calls } })
+    await first.end('SIGKILL')
+
+    const second = await start()
+    modelServer.nextScripts.push({ answer: 'It rains.', when: new Promise(() => {}) })
+    const path = `/ai/messages/${asked.id}/tool-results`
+    const cut = second.client.post(path, { results }).catch((error) => error)
+    await waitUntil(() => modelServer.openRequests === 1, 'the model to be asked')
+    await second.end('SIGKILL')
+    t.type(await cut, Error)
+    await waitUntil(() => modelServer.openRequests === 0, 'the request to the model to end')
+
+    const third = await start()
+    // The process is dead. Its answer counts as broken off now instead of in a minute.
+    await database.query(
+      "UPDATE ai_messages SET heartbeat_at = now() - interval '1 hour' WHERE status = 'in_progress'",
+    )
+    modelServer.script = { answer: 'It rains.' }
+    const { status, body: answer } = await third.client.post(path, { results })
+    t.match([status, answer], [200, { message: { content: 'It rains.' } }])
+    const { body: page } = await third.client.get(`/ai/sessions/${asked.session_id}/messages`)
+    t.match(page.data.toReversed(), [
+      { role: 'user' },
+      { role: 'assistant', tool_calls: [{ id: 'call_a', result: 'rain' }] },
+      { role: 'assistant', content: 'It rains.', status: 'completed' },
+    ])
+    const { rows } = await database.query('SELECT sum(requests) AS n FROM ai_usage')
+    t.equal(Number(rows[0].n), 3, 'each request to the model is counted')
+    await third.end('SIGTERM')
+  },
+)

@@ -1,8 +1,9 @@
 // Kills the worker with SIGKILL while it parses documents. Each document must end exactly once, either ready
 // with all chunks or failed with a reason. `npm run faults` kills 10 times during 1,000 documents, and some
 // are interrupted twice; `npm test` kills once during 12. Four are parsed at a time, so each kill interrupts
-// some.
+// some. A sync of a source is killed, too.
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import pg from 'pg'
 import t from 'tap'
@@ -10,6 +11,7 @@ import { parseDocument } from '../../services/ai/parsing/parse.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { spawnWorker } from '../support/server/process.ts'
 import { startServer } from '../support/server/server.ts'
+import { listen } from '../support/http/listen.ts'
 import { uploadForm } from '../support/storage/storage.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import { isLongForm } from '../support/long-form.ts'
@@ -176,3 +178,56 @@ t.test(
     await worker.end('SIGTERM')
   },
 )
+
+t.test('a sync whose worker is killed is begun again, and no page is a document twice', async (t) => {
+  const { url: databaseUrl } = await createTestDatabase(t)
+  const database = new pg.Client({ connectionString: databaseUrl })
+  await database.connect()
+  t.teardown(() => database.end())
+  const pages = 6
+  let holdsBack = true
+  const asked: string[] = []
+  const site = createServer((request, response) => {
+    asked.push(request.url!)
+    const isMap = request.url === '/sitemap.xml'
+    const urls = Array.from({ length: pages }, (_, i) => `<url><loc>${origin}/${i}</loc></url>`)
+    const map = `<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">${urls.join('')}</urlset>`
+    if (request.url === '/robots.txt') response.writeHead(404).end()
+    else if (isMap) response.writeHead(200, { 'content-type': 'application/xml' }).end(map)
+    // The fourth page is not answered before the kill.
+    else if (request.url !== '/3' || !holdsBack)
+      response.writeHead(200, { 'content-type': 'text/plain' }).end(`This is the page ${request.url}.`)
+  })
+  const origin = `http://127.0.0.1:${await listen(t, site)}`
+
+  const env = { WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' }
+  const server = await startServer(t, { databaseUrl, env })
+  const { client } = await server.person()
+  const { body: base } = await client.post('/ai/knowledge', { name: 'Web' })
+  const { body: source } = await client.post(`/ai/knowledge/${base.id}/sources`, {
+    type: 'sitemap',
+    url: `${origin}/sitemap.xml`,
+  })
+  const worker = await spawnWorker(t, { DATABASE_URL: databaseUrl, ...env })
+  await waitUntil(() => asked.includes('/3'), 'the fourth page to be asked for')
+  await worker.end('SIGKILL')
+  holdsBack = false
+  const { rows } = await database.query(
+    'SELECT status::text, leased_until > now() AS leased FROM knowledge_sources',
+  )
+  t.same(rows, [{ status: 'syncing', leased: true }])
+  const { body: before } = await client.get(`/ai/knowledge/${base.id}/documents`)
+  t.equal(before.pagination.total, 3, 'what was read is stored')
+
+  // The worker is dead. Its lease ends now instead of in 45 s.
+  await database.query('UPDATE knowledge_sources SET leased_until = now()')
+  const next = await spawnWorker(t, { DATABASE_URL: databaseUrl, ...env })
+  const synced = await waitUntil(async () => {
+    const { body } = await client.get(`/ai/knowledge/${base.id}/sources/${source.id}`)
+    return body.status === 'synced' && body
+  }, 'the sync')
+  t.match(synced, { error: null, last_sync: { added: 3, unchanged: 3, failed: 0 } })
+  const { body: after } = await client.get(`/ai/knowledge/${base.id}/documents`)
+  t.equal(after.pagination.total, pages, 'each page is one document')
+  await next.end('SIGTERM')
+})
