@@ -47,9 +47,13 @@ interface Call {
   status: number
   body?: unknown
   form?: FormData
+  isAdmin?: boolean
 }
 
 type Send = (call: Call) => Promise<any>
+
+const post = (path: string, body: unknown, status = 201): Call => ({ method: 'POST', path, body, status })
+const asAdmin = (call: Call): Call => ({ ...call, isAdmin: true })
 
 export async function measureCosts(stage: Stage): Promise<Costs> {
   const { url: serverUrl, dataDir } = await stage.postgres()
@@ -65,8 +69,10 @@ export async function measureCosts(stage: Stage): Promise<Costs> {
   })
   const sender = (key: string): Send => createSend({ port, key })
   try {
-    const send = sender(person.key)
-    const operations = await prepare(url, { send, sendAsAdmin: sender(admin.key) })
+    const [own, admins] = [sender(person.key), sender(admin.key)]
+    const send: Send = (call) => (call.isAdmin === true ? admins : own)(call)
+    const operations = await prepare(url, send)
+    await subscribe(send, port)
     await program.ask('freeze', 'frozen')
     const costs: Costs = {}
     for (const [name, next] of Object.entries(operations)) {
@@ -111,11 +117,7 @@ function createSend({ port, key }: { port: number; key: string }): Send {
 }
 
 /** Creates what the operations need. @returns a maker of requests for each of the hottest operations. */
-async function prepare(
-  url: string,
-  { send, sendAsAdmin }: { send: Send; sendAsAdmin: Send },
-): Promise<Record<string, () => Call>> {
-  const post = (path: string, body: unknown, status = 201): Call => ({ method: 'POST', path, body, status })
+async function prepare(url: string, send: Send): Promise<Record<string, () => Call>> {
   const get = (path: string) => (): Call => ({ method: 'GET', path, status: 200 })
   let turn = 100
   const project = { description: 'Everything for the launch', tags: ['q4'], metadata: { team: 'bench' } }
@@ -134,11 +136,8 @@ async function prepare(
   await addDocument(database, base, 'Events are kept for thirty days.\n\nFiles are kept until deleted.')
   await database.close()
   const session = (await send(post('/ai/sessions', { title: 'Questions', knowledge_base_ids: [base] }))).id
-  const product = (await sendAsAdmin(post('/payments/products', { name: 'Seat' }))).id
-  const price = (
-    await sendAsAdmin(post('/payments/prices', { product_id: product, unit_amount: 500, currency: 'usd' }))
-  ).id
-  const order = (): Call => post('/payments/orders', { items: [{ price_id: price, quantity: 1 }] })
+  const items = await itemsOf(send)
+  const order = (): Call => post('/payments/orders', { items })
   let orderId = ''
   for (let i = 0; i < 30; i++) orderId = (await send(order())).id
   const endpoint = (): Call =>
@@ -174,7 +173,32 @@ async function prepare(
     listOrders: get('/payments/orders'),
     getOrder: get(`/payments/orders/${orderId}`),
     createOrder: order,
+    // Each move of the clock renews one subscription.
+    advanceTestClock: () => asAdmin(post('/payments/test-clock/advance', { by_seconds: 86_400 }, 200)),
+    createCheckout: () => post('/payments/checkout', { items, ...pages }),
   }
+}
+
+const pages = { success_url: 'https://example.com/done', cancel_url: 'https://example.com/back' }
+
+/** The items of a sale: a new product. */
+async function itemsOf(send: Send, recurring?: object): Promise<object[]> {
+  const product = (await send(asAdmin(post('/payments/products', { name: 'Seat' })))).id
+  const price = { product_id: product, unit_amount: 500, currency: 'usd', recurring }
+  return [{ price_id: (await send(asAdmin(post('/payments/prices', price)))).id, quantity: 1 }]
+}
+
+/** Subscribes the caller to a daily plan, with a card that can be charged. */
+async function subscribe(send: Send, port: number): Promise<void> {
+  const items = await itemsOf(send, { interval: 'day', interval_count: 1 })
+  const { id } = await send(post('/payments/checkout', { mode: 'subscription', items, ...pages }))
+  const card = { number: '4242424242424242', expiry: '12 / 34', cvc: '123', name: 'Ada Lovelace' }
+  const paid = await fetch(`http://127.0.0.1:${port}/pay/${id}`, {
+    method: 'POST',
+    body: new URLSearchParams(card),
+    redirect: 'manual',
+  })
+  if (paid.status !== 303) throw new Error(`The payment page answered ${paid.status}.`)
 }
 
 /** A connection that may read the write-ahead log. */
