@@ -38,7 +38,7 @@ export const errorCodes = {
     status: 403,
     retry: 'no',
     reason: 'forbidden',
-    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","customers","pending_orders"],
+    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","pending_orders"],
     states: [],
     reasons: {
       session: 'sign_in_required',
@@ -61,6 +61,8 @@ export const errorCodes = {
       document_bytes: 'limit_reached',
       sessions: 'limit_reached',
       messages: 'limit_reached',
+      products: 'limit_reached',
+      prices: 'limit_reached',
       customers: 'limit_reached',
       pending_orders: 'limit_reached',
       scope: 'scope',

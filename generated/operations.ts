@@ -5053,7 +5053,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"query":"queryListCustomers"},
     body: null,
-    errors: [400,401,403,406,429,500,503],
+    errors: [400,401,403,404,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCustomerList"}
     },
@@ -5065,7 +5065,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     queryObjects: ["metadata"],
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   createCustomer: {
     id: "createCustomer",
@@ -5088,7 +5089,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getCustomer: {
     id: "getCustomer",
@@ -5112,7 +5114,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   updateCustomer: {
     id: "updateCustomer",
@@ -5125,7 +5128,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIfMatch","body":"bodyCustomerUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","user_id","created_by","created_at","updated_at"],
+    fixedFields: ["id","organization_id","user_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCustomer"}
@@ -5137,7 +5140,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   deleteCustomer: {
     id: "deleteCustomer",
@@ -5160,7 +5164,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getCustomerByExternalId: {
     id: "getCustomerByExternalId",
@@ -5170,7 +5175,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-customers",
     scopes: ["payments:read","payments:sell"],
     rateLimit: "default",
-    validators: {"path":"pathGetCustomerByExternalId","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathGetCustomerByExternalId","query":"queryGetCustomerByExternalId","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -5184,7 +5189,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   upsertCustomer: {
     id: "upsertCustomer",
@@ -5194,9 +5200,9 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-customers",
     scopes: ["payments:sell"],
     rateLimit: "write",
-    validators: {"path":"pathGetCustomerByExternalId","query":"queryNone","header":"headerIfMatch","body":"bodyCustomerUpsert"},
+    validators: {"path":"pathGetCustomerByExternalId","query":"queryGetCustomerByExternalId","header":"headerIfMatch","body":"bodyCustomerUpsert"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","user_id","external_id","created_by","created_at","updated_at"],
+    fixedFields: ["id","organization_id","user_id","external_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCustomer"},
@@ -5209,7 +5215,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   listPaymentMethods: {
     id: "listPaymentMethods",
@@ -5232,7 +5239,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: true,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getPaymentMethod: {
     id: "getPaymentMethod",
@@ -5256,7 +5264,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   deletePaymentMethod: {
     id: "deletePaymentMethod",
@@ -5279,7 +5288,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   setDefaultPaymentMethod: {
     id: "setDefaultPaymentMethod",
@@ -5302,7 +5312,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   createPortalSession: {
     id: "createPortalSession",
@@ -5325,7 +5336,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: true,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getPortalSession: {
     id: "getPortalSession",
@@ -5349,7 +5361,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   listProducts: {
     id: "listProducts",
@@ -5361,7 +5374,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "default",
     validators: {"query":"queryListProducts"},
     body: null,
-    errors: [400,401,403,406,429,500,503],
+    errors: [400,401,403,404,406,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProductList"}
     },
@@ -5384,7 +5397,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyProductCreate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    errors: [400,401,403,406,409,413,415,422,429,500,503],
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       201: {"contentType":"application/json","serializer":"replyProduct"}
     },
@@ -5395,7 +5408,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getProduct: {
     id: "getProduct",
@@ -5431,7 +5445,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","created_by","created_at","updated_at"],
+    fixedFields: ["id","organization_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyProduct"}
@@ -5443,7 +5457,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   listPrices: {
     id: "listPrices",
@@ -5489,7 +5504,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getPrice: {
     id: "getPrice",
@@ -5525,7 +5541,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetPrice","query":"queryNone","header":"headerIfMatch","body":"bodyPriceUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","product_id","unit_amount","currency","recurring","created_by","created_at","updated_at"],
+    fixedFields: ["id","product_id","organization_id","unit_amount","currency","recurring","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyPrice"}
@@ -5537,7 +5553,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   listOrders: {
     id: "listOrders",

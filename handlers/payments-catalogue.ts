@@ -1,28 +1,39 @@
-// The catalog of products and prices: operators write it, everyone may read it.
+// The catalog of products and prices. Everyone reads that of the operator; that of an organization is its
+// admins' alone.
 import * as pricesSql from '../generated/sql/prices.ts'
 import * as productsSql from '../generated/sql/products.ts'
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
-import { requireProduct, requireValidPeriod } from '../services/payments/products-and-prices.ts'
+import {
+  authorizeCatalog,
+  openProduct,
+  requireValidPeriod,
+} from '../services/payments/products-and-prices.ts'
 import { resourceHandlers } from '../services/resources.ts'
 
-const prices = resourceHandlers('Price', pricesSql, { now: paymentsNow })
+const options = { now: paymentsNow, authorize: authorizeCatalog }
+const prices = resourceHandlers('Price', pricesSql, options)
 
 export const paymentsCatalogue = {
-  ...resourceHandlers('Product', productsSql, { now: paymentsNow }),
+  ...resourceHandlers('Product', productsSql, options),
   ...prices,
 
   async listPrices(request, services) {
-    const { product_id: productId } = request.query
-    if (productId !== undefined) await requireProduct(services.db, productId)
-    return await prices.listPrices(request, services)
+    const { product_id: productId, organization_id: asked } = request.query
+    if (productId === undefined) return await prices.listPrices(request, services)
+    const { organization_id: seller } = await openProduct(services.db, request, productId)
+    const query = { ...request.query, organization_id: asked ?? seller ?? undefined }
+    return await prices.listPrices({ ...request, query }, services)
   },
 
   async createPrice(request, services) {
     const { product_id: productId, unit_amount: amount, currency, recurring } = request.body
     services.gateways.current.requireAmount(amount, currency, 'unit_amount')
     if (recurring !== undefined) requireValidPeriod(recurring)
-    await requireProduct(services.db, productId)
-    return await prices.createPrice(request, services)
+    return await services.db.transaction(async (tx) => {
+      const { organization_id } = await openProduct(tx, request, productId)
+      const body = { ...request.body, organization_id }
+      return await prices.createPrice({ ...request, body }, { ...services, db: tx })
+    })
   },
 } satisfies Handlers<'payments-catalogue'>

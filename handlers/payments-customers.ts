@@ -1,22 +1,25 @@
-// The customers of the operator.
+// The customers of the operator and of organizations.
 import * as sql from '../generated/sql/customers.ts'
 import { hasFields } from '../infra/contract/changes.ts'
 import { timestampAfter } from '../infra/database/timestamps.ts'
-import { preconditionFailed } from '../infra/errors.ts'
+import { invalidField, preconditionFailed } from '../infra/errors.ts'
 import { newIdAt, timeOf } from '../infra/ids.ts'
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
 import {
+  authorizeCustomers,
   findByExternalId,
   readerOf,
   requireBuyer,
   requireNothingOpen,
 } from '../services/payments/customers.ts'
+import { requireSeller } from '../services/payments/sellers.ts'
 import { resourceHandlers } from '../services/resources.ts'
 
 const customers = resourceHandlers('Customer', sql, {
   now: paymentsNow,
   userOf: readerOf,
+  authorize: authorizeCustomers,
   beforeDelete: requireNothingOpen,
 })
 
@@ -27,26 +30,37 @@ export const paymentsCustomers = {
   ...customers,
 
   async createCustomer(request, services) {
-    const { user_id: userId } = request.body
+    const { user_id: userId, organization_id: seller } = request.body
+    if (userId != null && seller != null)
+      throw invalidField('user_id', 'exclusive', 'A customer of an organization has no user.')
     return await services.db.transaction(async (tx) => {
-      if (userId != null) await requireBuyer(tx, userId)
+      if (userId != null) {
+        await requireSeller(tx, request, null)
+        await requireBuyer(tx, userId)
+      }
       return await customers.createCustomer(request, { ...services, db: tx })
     })
   },
 
-  async getCustomerByExternalId({ params }, { db }) {
-    return { status: 200, body: await findByExternalId(db, params.external_id) }
+  async getCustomerByExternalId(request, { db }) {
+    const { params, query } = request
+    const { organization_id: seller = null } = query
+    await requireSeller(db, request, seller)
+    return { status: 200, body: await findByExternalId(db, params.external_id, seller) }
   },
 
   async upsertCustomer(request, { db, events }) {
-    const { params, headers, body, principal } = request
+    const { params, query, headers, body, principal } = request
+    const { organization_id: seller = null } = query
     return await db.transaction(async (tx) => {
+      await requireSeller(tx, request, seller)
       const now = await paymentsNow(tx)
       const id = newIdAt('cus', now)
       const fields = { ...cleared, ...body }
       const found = await sql.upsert(tx, {
         ...fields,
         id,
+        organization_id: seller,
         external_id: params.external_id,
         tax_ids: JSON.stringify(fields.tax_ids),
         created_by: principal.userId,

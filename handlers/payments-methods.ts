@@ -1,6 +1,6 @@
 // The stored cards of customers. Sellers read and change them; customers do so in the portal.
 import type { Handlers } from '../services/handler.ts'
-import { requireCustomer } from '../services/payments/customers.ts'
+import { openCustomer } from '../services/payments/customers.ts'
 import {
   deletePaymentMethod,
   findPaymentMethod,
@@ -9,19 +9,21 @@ import {
 } from '../services/payments/payment-methods.ts'
 
 export const paymentsMethods = {
-  async listPaymentMethods({ params: { id }, query }, { db }) {
-    await requireCustomer(db, id)
-    return { status: 200, body: await listPaymentMethods(db, id, query) }
+  async listPaymentMethods(request, { db }) {
+    const { id } = await openCustomer(db, request, request.params.id)
+    return { status: 200, body: await listPaymentMethods(db, id, request.query) }
   },
 
-  async getPaymentMethod({ params: { id, payment_method_id: methodId } }, { db }) {
-    await requireCustomer(db, id)
+  async getPaymentMethod(request, { db }) {
+    const { id, payment_method_id: methodId } = request.params
+    await openCustomer(db, request, id)
     return { status: 200, body: await findPaymentMethod(db, id, methodId) }
   },
 
-  async setDefaultPaymentMethod({ params: { id, payment_method_id: methodId } }, { db, events }) {
+  async setDefaultPaymentMethod(request, { db, events }) {
+    const { id, payment_method_id: methodId } = request.params
     return await db.transaction(async (tx) => {
-      await requireCustomer(tx, id)
+      await openCustomer(tx, request, id)
       return { status: 200, body: await setDefaultPaymentMethod(tx, events, id, methodId) }
     })
   },
@@ -29,7 +31,7 @@ export const paymentsMethods = {
   async deletePaymentMethod(request, { db, events }) {
     const { id, payment_method_id: methodId } = request.params
     return await db.transaction(async (tx) => {
-      await requireCustomer(tx, id)
+      await openCustomer(tx, request, id)
       request.ifMatch(await findPaymentMethod(tx, id, methodId))
       await deletePaymentMethod(tx, events, id, methodId)
       return { status: 204 }

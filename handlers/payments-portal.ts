@@ -1,12 +1,13 @@
 // Portal sessions: sellers create them, and customers open their links.
 import type { Handlers } from '../services/handler.ts'
-import { requireCustomer } from '../services/payments/customers.ts'
+import { openCustomer } from '../services/payments/customers.ts'
 import { createPortalSession, findPortalSession } from '../services/payments/portal/sessions.ts'
 
 export const paymentsPortal = {
-  async createPortalSession({ params: { id }, body, principal }, { db, events, publicUrl }) {
+  async createPortalSession(request, { db, events, publicUrl }) {
+    const { params, body, principal } = request
     return await db.transaction(async (tx) => {
-      await requireCustomer(tx, id)
+      const { id } = await openCustomer(tx, request, params.id)
       const session = await createPortalSession(tx, events, {
         customerId: id,
         returnUrl: body?.return_url ?? null,
@@ -18,8 +19,9 @@ export const paymentsPortal = {
     })
   },
 
-  async getPortalSession({ params: { id, portal_session_id: sessionId } }, { db }) {
-    await requireCustomer(db, id)
+  async getPortalSession(request, { db }) {
+    const { id, portal_session_id: sessionId } = request.params
+    await openCustomer(db, request, id)
     return { status: 200, body: await findPortalSession(db, id, sessionId) }
   },
 } satisfies Handlers<'payments-portal'>

@@ -4,9 +4,11 @@
 import * as sql from '../generated/sql/access.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { Transaction } from '../infra/database/database.ts'
-import { forbidden } from '../infra/errors.ts'
+import { forbidden, notFound } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
 import { openServiceAccount } from './organizations/service-accounts.ts'
+import { openCustomer } from './payments/customers.ts'
+import { requireSeller } from './payments/sellers.ts'
 import { openProject } from './projects/access.ts'
 import { requireAccess } from './projects/resource-access.ts'
 import { requireRecentSignIn } from './users/api-keys.ts'
@@ -24,6 +26,7 @@ export async function open(tx: Transaction, request: AccessRequest): Promise<voi
   const { id } = params
   if (operation.organizationAccess !== undefined)
     await (id.startsWith('svc_') ? openServiceAccount : openOrganization)(tx, request)
+  else if (operation.organizationSellers === true) await openSold(tx, request)
   else if (id.startsWith('prj_')) await openProject(tx, request)
   else {
     const found = await sql.findResource(tx, { id, user_id: principal.userId })
@@ -32,6 +35,19 @@ export async function open(tx: Transaction, request: AccessRequest): Promise<voi
       await openProject(tx, { ...request, params: { id: found.project_id } })
     else requireAccess(found, request, { name: found?.name ?? 'resource', id })
   }
+}
+
+/** Throws 404 or 403 unless the caller sells what the id names. */
+async function openSold(tx: Transaction, request: AccessRequest): Promise<void> {
+  const { id } = request.params
+  if (id.startsWith('cus_')) {
+    await openCustomer(tx, request, id)
+    return
+  }
+  const found = await sql.findSeller(tx, { id })
+  const missing = (): Error => notFound('resource', id)
+  if (found === undefined) throw missing()
+  await requireSeller(tx, request, found.organization_id, missing)
 }
 
 /** A request that is repeated with its Idempotency-Key. */
@@ -43,7 +59,12 @@ interface RepeatedRequest {
 
 /** The body of a stored answer, and the credential that received it. */
 interface StoredAnswer {
-  body: { id?: string; project_id?: string | null; organization_id?: string | null } | null
+  body: {
+    id?: string
+    project_id?: string | null
+    organization_id?: string | null
+    seller_organization_id?: string | null
+  } | null
   credentialId: string
   scopes: string[]
   projectIds: string[] | null
@@ -63,12 +84,26 @@ export async function authorizeReplay(
   const { operation, principal } = request
   const subjects = subjectsOf(request, stored.body ?? {})
   for (const subject of subjects) await open(tx, subject)
+  await requireSameSeller(tx, request, stored.body)
   if (stored.credentialId === principal.credentialId) return
   const { secretAnswer } = operation
   if (secretAnswer) await requireUnlimited(tx, principal)
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
   if (lacksScopes || ((subjects.length === 0 || secretAnswer) && !hasProjects(principal, stored)))
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/** The caller sells for the seller of a stored answer: an admin of an organization may not be one any more. */
+async function requireSameSeller(
+  tx: Transaction,
+  request: RepeatedRequest,
+  body: StoredAnswer['body'],
+): Promise<void> {
+  if (body === null) return
+  const { organizationSellers = false } = request.operation
+  const { organization_id: owner = null, seller_organization_id: seller = null } = body
+  if (organizationSellers) await requireSeller(tx, request, seller ?? owner)
+  else if (seller !== null) await requireSeller(tx, request, seller)
 }
 
 /**

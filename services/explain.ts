@@ -172,14 +172,15 @@ async function ofResource(
   sender: Principal,
 ): Promise<Check[]> {
   const access = info.projectAccess ?? info.organizationAccess ?? null
+  const isOfSeller = info.organizationSellers === true
   const id = path.split('/').find((part) => /^[a-z]+_[0-9a-z]{26}$/.test(part))
-  if (access === null || id === undefined) return []
+  if ((access === null && !isOfSeller) || id === undefined) return []
   const request = { operation: info, principal: sender, params: { id } }
   const error = await open(tx, request).then(() => null, asApiError)
   const states = info.projectAccess?.states
   const requirements = {
     resource: 'that it exists',
-    role: access.role === 'none' ? null : `the role ${access.role}`,
+    role: roleFor(access),
     status: states === undefined ? null : `a project that is ${states.join(' or ')}`,
   }
   const failed = error === null ? null : { 404: 'resource', 403: 'role', 409: 'status' }[error.status]
@@ -187,6 +188,11 @@ async function ofResource(
   const names = ['resource', 'role', 'status'] as const
   const known = failed == null ? names : names.slice(0, names.indexOf(failed as 'role') + 1)
   return known.map((name) => check(name, requirements[name], name === failed ? error : null))
+}
+
+function roleFor(access: { role: string } | null): string | null {
+  if (access === null) return 'an operator, or the role admin in the organization that sells'
+  return access.role === 'none' ? null : `the role ${access.role}`
 }
 
 function check(name: Check['name'], requires: string | null, error: ApiError | null): Check {

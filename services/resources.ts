@@ -26,11 +26,19 @@ interface Statements<Item> {
   remove?(db: Db, key: { id: string }): Promise<void>
 }
 
+/** The types of a request hold for every resource; its schemas are checked before. */
+type AnyRequest = any
+
 interface Hooks<Item> {
   /** The clock of the ids and times. Default: the server's. */
   now?(tx: Transaction): Promise<Date>
   /** The user to whom the event of a row belongs, where its type has the audience `user`. */
   userOf?(row: Item): string
+  /**
+   * Authorizes a list, by its query, a new row, by the body, or a row that was found, before it is locked.
+   * `missing` is the 404 for who must not know of it.
+   */
+  authorize?(db: Db, request: AnyRequest, row: Partial<Item>, missing: () => Error): Promise<void>
   /** Runs before the row, which is locked, is updated. */
   beforeUpdate?(tx: Transaction, row: Item): Promise<void>
   /** Runs before the row, which is locked, is deleted. */
@@ -42,9 +50,6 @@ type Options<R extends keyof Resources> = Resources[R] extends { parent: infer P
   ? [options: Hooks<Row<R>> & { parent: Pick<Statements<Row<P>>, 'find' | 'lock'> }]
   : [options?: Hooks<Row<R>>]
 
-/** The types of a request hold for every resource; its schemas are checked before. */
-type AnyRequest = any
-
 /** @param sql the module of generated/sql with the statements of the resource. */
 export function resourceHandlers<R extends keyof Resources & string>(
   resource: R,
@@ -53,7 +58,8 @@ export function resourceHandlers<R extends keyof Resources & string>(
 ): { [Id in Ids<R>]: Handler<Id> } {
   const { name, event, prefix, path, operations, parameter, place, outer, fields, absent } =
     resources[resource]
-  const { now, userOf, beforeUpdate, beforeDelete, parent }: Hooks<any> & { parent?: any } = options ?? {}
+  const { now, userOf, authorize, beforeUpdate, beforeDelete, parent }: Hooks<any> & { parent?: any } =
+    options ?? {}
 
   /** The columns that say what the resource is in. */
   const placeOf = ({ params }: AnyRequest): Record<string, string> => ({
@@ -75,6 +81,17 @@ export function resourceHandlers<R extends keyof Resources & string>(
     const row = await find(db, { id, ...placeOf(request) })
     if (row === undefined) throw notFound(name, id)
     return row
+  }
+
+  async function openFound(db: Db, request: AnyRequest): Promise<any> {
+    const row = await found(db, request)
+    await authorize?.(db, request, row, () => notFound(name, row.id))
+    return row
+  }
+
+  /** Authorizes a list or a creation for the organization that it names. */
+  async function openOwner(db: Db, request: AnyRequest, named: AnyRequest): Promise<void> {
+    await authorize?.(db, request, named, () => notFound('organization', named.organization_id))
   }
 
   /** Throws 404 when what the resource is in does not exist in the project. */
@@ -103,6 +120,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
   async function locked(tx: Transaction, request: AnyRequest): Promise<any> {
     const requireStatus = await findPlace(tx, request, { lock: true })
     await requireOuter(tx, request, { lock: true })
+    if (authorize !== undefined) await openFound(tx, request)
     const row = await found(tx, request, sql.lock)
     requireStatus()
     request.ifMatch(row)
@@ -120,12 +138,14 @@ export function resourceHandlers<R extends keyof Resources & string>(
   const handlers: Record<string, (request: AnyRequest, services: HandlerServices) => Promise<any>> = {
     async list(request, { db }) {
       await openOuter(db, request)
+      await openOwner(db, request, request.query)
       return { status: 200, body: await sql.list(db, { ...placeOf(request), ...request.query }) }
     },
 
     async create(request, services) {
       return await services.db.transaction(async (tx) => {
         await openOuter(tx, request, { lock: true })
+        await openOwner(tx, request, request.body)
         const id = now ? newIdAt(prefix as IdPrefix, await now(tx)) : newId(prefix as IdPrefix)
         const row = { ...absent, ...request.body, id, ...placeOf(request), created_at: timeOf(id) }
         const created = await orTaken(
@@ -141,7 +161,7 @@ export function resourceHandlers<R extends keyof Resources & string>(
 
     async get(request, { db }) {
       await openOuter(db, request)
-      return { status: 200, body: await found(db, request) }
+      return { status: 200, body: await openFound(db, request) }
     },
 
     async update(request, services) {

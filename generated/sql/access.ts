@@ -105,3 +105,21 @@ export interface FindResourceRow {
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
 }
+
+/**
+ * The seller of a product, a price or an order: an organization, or null for the operator.
+ * @see prisma/sql/access/find-seller.sql
+ */
+export const findSeller = optional<{ id: string }, FindSellerRow>(
+  'access/find-seller',
+  `SELECT organization_id FROM products WHERE id = $1
+UNION ALL
+SELECT organization_id FROM prices WHERE id = $1
+UNION ALL
+SELECT seller_organization_id FROM orders WHERE id = $1`,
+  ['id'],
+  { reads: true },
+)
+export interface FindSellerRow {
+  organization_id: string | null
+}

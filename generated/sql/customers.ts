@@ -37,20 +37,21 @@ export interface CustomerOfUserRow {
 }
 
 /**
- * The customer of the operator with this id of the seller's own.
+ * The customer with this id of the seller's own. The seller is an organization, or the operator.
  * @see prisma/sql/customers/find-by-external-id.sql
  */
-export const findByExternalId = optional<{ external_id: string }, FindByExternalIdRow>(
+export const findByExternalId = optional<{ external_id: string; organization_id: string | null }, FindByExternalIdRow>(
   'customers/find-by-external-id',
-  `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.external_id = $1 AND t.organization_id IS NULL AND t.deleted_at IS NULL`,
-  ['external_id'],
+WHERE t.external_id = $1 AND t.organization_id IS NOT DISTINCT FROM $2::text AND t.deleted_at IS NULL`,
+  ['external_id', 'organization_id'],
   { reads: true },
 )
 export interface FindByExternalIdRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string
   email: string | null
@@ -65,20 +66,21 @@ export interface FindByExternalIdRow {
 }
 
 /**
- * A customer of the operator.
+ * A customer of any seller.
  * @see prisma/sql/customers/find.sql
  */
 export const find = optional<{ id: string }, FindRow>(
   'customers/find',
-  `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.id = $1 AND t.organization_id IS NULL AND t.deleted_at IS NULL`,
+WHERE t.id = $1 AND t.deleted_at IS NULL`,
   ['id'],
   { reads: true },
 )
 export interface FindRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -93,27 +95,28 @@ export interface FindRow {
 }
 
 /**
- * The customers of the operator.
+ * The customers of a seller: an organization, or the operator.
  * @see prisma/sql/customers/list.sql
  */
-export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; email: string; external_id: string; user_id: string; created_by: string }, 'created_at' | 'updated_at', ListRow>(
+export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; email: string; external_id: string; user_id: string; created_by: string }, 'created_at' | 'updated_at', ListRow>(
   'customers/list',
   {
-    select: `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at
+    select: `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.organization_id IS NULL AND t.deleted_at IS NULL`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'email', 'external_id', 'user_id', 'created_by'],
+WHERE t.deleted_at IS NULL`,
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'email', 'external_id', 'user_id', 'created_by'],
     filters: {
       created_after: { sql: `t.id >= id_at('cus', $1)`, searches: true },
       created_before: { sql: `t.id < id_at('cus', $2)`, searches: true },
       updated_after: { sql: `t.updated_at >= $3`, searches: true },
       updated_before: { sql: `t.updated_at < $4`, searches: true },
       metadata: { sql: `t.metadata <> '{}' AND t.metadata @> $5::jsonb`, searches: true },
-      email: { sql: `t.email = $6` },
-      external_id: { sql: `t.external_id = $7` },
-      user_id: { sql: `t.user_id = $8` },
-      created_by: { sql: `t.created_by = $9` },
+      organization_id: { sql: `t.organization_id = $6`, otherwise: `t.organization_id IS NULL` },
+      email: { sql: `t.email = $7` },
+      external_id: { sql: `t.external_id = $8` },
+      user_id: { sql: `t.user_id = $9` },
+      created_by: { sql: `t.created_by = $10` },
     },
     sorts: {
       created_at: `t.id`,
@@ -126,6 +129,7 @@ WHERE t.organization_id IS NULL AND t.deleted_at IS NULL`,
 )
 export interface ListRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -161,15 +165,16 @@ export interface LockBuyerRow {
  */
 export const lock = optional<{ id: string }, LockRow>(
   'customers/lock',
-  `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.id = $1 AND t.organization_id IS NULL AND t.deleted_at IS NULL
+WHERE t.id = $1 AND t.deleted_at IS NULL
 FOR NO KEY UPDATE`,
   ['id'],
 )
 export interface LockRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -199,20 +204,21 @@ metadata = '{}', deleted_at = now() WHERE id = $1`,
 )
 
 /**
- * A customer of the operator, locked against deletion.
+ * A customer of any seller, locked against deletion.
  * @see prisma/sql/customers/share.sql
  */
 export const share = optional<{ id: string }, ShareRow>(
   'customers/share',
-  `SELECT t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.id = $1 AND t.organization_id IS NULL AND t.deleted_at IS NULL
+WHERE t.id = $1 AND t.deleted_at IS NULL
 FOR SHARE`,
   ['id'],
 )
 export interface ShareRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -230,20 +236,21 @@ export interface ShareRow {
  * Inserts a customer with this `external_id`; if there is one, locks and returns it as it is.
  * @see prisma/sql/customers/upsert.sql
  */
-export const upsert = one<{ id: string; external_id: string; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string; created_at: Date | string }, UpsertRow>(
+export const upsert = one<{ id: string; organization_id: string | null; external_id: string; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string; created_at: Date | string }, UpsertRow>(
   'customers/upsert',
-  `INSERT INTO customers AS t (id, external_id, email, name, address, tax_ids, locale, metadata, created_by,
-  created_at, updated_at)
+  `INSERT INTO customers AS t (id, organization_id, external_id, email, name, address, tax_ids, locale, metadata,
+  created_by, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-  $10, $10)
+  $10, $11, $11)
 ON CONFLICT (external_id, organization_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL
 DO UPDATE SET created_at = t.created_at
-RETURNING t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at`,
-  ['id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at`,
+  ['id', 'organization_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
 )
 export interface UpsertRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -261,17 +268,18 @@ export interface UpsertRow {
  * Inserts a customer.
  * @see generated/resources/customers/insert.sql
  */
-export const insert = one<{ id: string; user_id: string | null; external_id: string | null; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string | null; created_at: Date | string }, InsertRow>(
+export const insert = one<{ id: string; organization_id: string | null; user_id: string | null; external_id: string | null; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string | null; created_at: Date | string }, InsertRow>(
   'customers/insert',
-  `INSERT INTO customers AS t (id, user_id, external_id, email, name, address, tax_ids, locale, metadata, created_by, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)
-RETURNING t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at`,
-  ['id', 'user_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
+  `INSERT INTO customers AS t (id, organization_id, user_id, external_id, email, name, address, tax_ids, locale, metadata, created_by, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at`,
+  ['id', 'organization_id', 'user_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )
 export interface InsertRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null
@@ -293,13 +301,14 @@ export const update = one<{ external_id: string | null; email: string | null; na
   'customers/update',
   `UPDATE customers t SET external_id = $1, email = $2, name = $3, address = $4, tax_ids = $5, locale = $6, metadata = $7, updated_at = $8
 WHERE t.id = $9
-RETURNING t.id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata, t.created_by,
-t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
+t.created_by, t.created_at, t.updated_at`,
   ['external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'updated_at', 'id'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )
 export interface UpdateRow {
   id: string
+  organization_id: string | null
   user_id: string | null
   external_id: string | null
   email: string | null

@@ -135,8 +135,9 @@ export const choosePaymentMethod = optional<{ at: Date | string; customer_id: st
   `UPDATE payment_methods t SET chosen_at = greatest($1, (SELECT max(c.chosen_at) + interval '1 millisecond' FROM payment_methods c
   WHERE c.customer_id = $2)), updated_at = greatest($1, updated_at)
 WHERE customer_id = $2 AND id = $3
-RETURNING t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
-  'exp_year', t.exp_year) AS "card",
+RETURNING t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at`,
@@ -145,6 +146,7 @@ t.created_at, t.updated_at`,
 export interface ChoosePaymentMethodRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   card: Schemas['StoredCard']
   is_default: boolean
   created_at: string
@@ -616,8 +618,9 @@ export interface FindPaymentByReferenceRow {
  */
 export const findPaymentMethod = optional<{ customer_id: string; id: string }, FindPaymentMethodRow>(
   'payments/find-payment-method',
-  `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
-  'exp_year', t.exp_year) AS "card",
+  `SELECT t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -629,6 +632,7 @@ WHERE t.customer_id = $1 AND t.id = $2`,
 export interface FindPaymentMethodRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   card: Schemas['StoredCard']
   is_default: boolean
   created_at: string
@@ -744,8 +748,9 @@ export interface FindStartOfNewInvoicesRow {
  */
 export const findStoredCard = optional<{ customer_id: string; gateway: string; fingerprint: string }, FindStoredCardRow>(
   'payments/find-stored-card',
-  `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
-  'exp_year', t.exp_year) AS "card",
+  `SELECT t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -757,6 +762,7 @@ WHERE t.customer_id = $1 AND t.gateway = $2 AND t.fingerprint = $3`,
 export interface FindStoredCardRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   card: Schemas['StoredCard']
   is_default: boolean
   created_at: string
@@ -1337,8 +1343,9 @@ export interface ListOrdersRow {
 export const listPaymentMethods = page<{ customer_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string }, 'created_at' | 'updated_at', ListPaymentMethodsRow>(
   'payments/list-payment-methods',
   {
-    select: `SELECT t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
-  'exp_year', t.exp_year) AS "card",
+    select: `SELECT t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -1363,6 +1370,7 @@ WHERE t.customer_id = $1`,
 export interface ListPaymentMethodsRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   card: Schemas['StoredCard']
   is_default: boolean
   created_at: string
@@ -2344,7 +2352,7 @@ export interface ReadPriceAndProductRow {
 export const readPrices = many<{ ids: readonly string[] }, ReadPricesRow>(
   'payments/read-prices',
   `SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
-  p.product_id, p.interval, p.interval_count, p.trial_days,
+  p.product_id, d.organization_id, p.interval, p.interval_count, p.trial_days,
   p.active AND d.active AS active, d.name, payments_now() AS "now"
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = ANY($1)`,
@@ -2357,6 +2365,7 @@ export interface ReadPricesRow {
   currency: Schemas['Currency']
   recurring: boolean
   product_id: string
+  organization_id: string | null
   interval: 'day' | 'week' | 'month' | 'year' | null
   interval_count: number | null
   trial_days: number
@@ -3490,8 +3499,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
   WHERE c.customer_id = $2)), $10, $10)
 ON CONFLICT (customer_id, gateway, fingerprint) DO UPDATE SET exp_month = excluded.exp_month,
   exp_year = excluded.exp_year, chosen_at = excluded.chosen_at, updated_at = greatest($10, t.updated_at)
-RETURNING t.id, t.customer_id, jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
-  'exp_year', t.exp_year) AS "card",
+RETURNING t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at`,
@@ -3500,6 +3510,7 @@ t.created_at, t.updated_at`,
 export interface StoreCardRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   card: Schemas['StoredCard']
   is_default: boolean
   created_at: string

@@ -54,7 +54,9 @@ export interface EnterRow {
  */
 export const findSessionById = optional<{ customer_id: string; id: string }, FindSessionByIdRow>(
   'portal/find-session-by-id',
-  `SELECT t.id, t.customer_id, t.return_url, t.expires_at, t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+t.return_url, t.expires_at, t.created_by, t.created_at, t.updated_at
 FROM portal_sessions t
 WHERE t.customer_id = $1 AND t.id = $2 AND t.expires_at > now()`,
   ['customer_id', 'id'],
@@ -63,6 +65,7 @@ WHERE t.customer_id = $1 AND t.id = $2 AND t.expires_at > now()`,
 export interface FindSessionByIdRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   return_url: string | null
   expires_at: string
   created_by: string | null
@@ -103,12 +106,15 @@ export const insertSession = one<{ customer_id: string; others: number; id: stri
 INSERT INTO portal_sessions AS t (id, customer_id, digest, return_url, created_by, expires_at, created_at,
   updated_at)
 VALUES ($3, $1, $4, $5, $6, $7, $8, $8)
-RETURNING t.id, t.customer_id, t.return_url, t.expires_at, t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.customer_id,
+(SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
+t.return_url, t.expires_at, t.created_by, t.created_at, t.updated_at`,
   ['customer_id', 'others', 'id', 'digest', 'return_url', 'created_by', 'expires_at', 'created_at'],
 )
 export interface InsertSessionRow {
   id: string
   customer_id: string
+  seller_organization_id: string | null
   return_url: string | null
   expires_at: string
   created_by: string | null

@@ -756,6 +756,8 @@ const quotas = {
   quotaDocumentBytes: quota('document_bytes', 1024 ** 3, 'bytes of documents', '1 GiB'),
   quotaSessions: quota('sessions', 10_000, 'chat sessions'),
   quotaMessages: quota('messages', 500_000, 'messages of chats'),
+  quotaProducts: quota('products', 10_000, 'products, each organization'),
+  quotaPrices: quota('prices', 100_000, 'prices, each organization'),
   quotaCustomers: quota('customers', 1_000_000, 'customers, each seller'),
   quotaPendingOrders: quota('pending_orders', 1000, 'orders that are not paid'),
 }

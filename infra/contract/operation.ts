@@ -150,6 +150,8 @@ export interface OperationInfo {
   secretAnswer: boolean
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey?: boolean
+  /** Whether admins of organizations may call an operation with a scope of operators for what they sell. */
+  organizationSellers?: boolean
   /** API keys get 403: only the session of a user who has signed in may call it. */
   needsSession?: boolean
   /** Whether a session that is limited may call an operation that needs a session. */

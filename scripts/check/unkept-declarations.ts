@@ -41,6 +41,11 @@ const duties: Duty[] = [
     says: 'never checks the role that `x-organization-access` declares: begin with `openOrganization`',
   },
   {
+    isDeclared: (_document, operation) => operation['x-organization-sellers'] !== undefined,
+    reaches: 'requireSeller',
+    says: 'never checks who sells, which `x-organization-sellers` declares: call `requireSeller`',
+  },
+  {
     isDeclared: (_document, { security = [], operationId }, method) =>
       method !== 'get' &&
       !withoutEvent.includes(operationId) &&

@@ -87,6 +87,7 @@ export interface Operation {
   static: boolean
   /** Whether API keys that are limited to some projects get 403. */
   unlimitedKey: boolean
+  organizationSellers: boolean
   needsSession: boolean
   limitedSession: boolean
   filesOrigin: boolean
@@ -158,6 +159,7 @@ export function operationsOf(document: Json): Operation[] {
         static: operation['x-static'] === true,
         unlimitedKey:
           operation['x-unlimited-key'] ?? scopes?.some((scope) => forOperators.has(scope)) ?? false,
+        organizationSellers: operation['x-organization-sellers'] === true,
         needsSession: operation['x-needs-session'] === true,
         limitedSession: operation['x-limited-session'] === true,
         filesOrigin: operation['x-files-origin'] === true,

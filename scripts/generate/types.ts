@@ -242,6 +242,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
     includes: o.includes ?? undefined,
     secretAnswer: o.secretAnswer,
     unlimitedKey: o.unlimitedKey ? true : undefined,
+    organizationSellers: o.organizationSellers ? true : undefined,
     needsSession: o.needsSession ? true : undefined,
     limitedSession: o.limitedSession ? true : undefined,
   }

@@ -68,6 +68,8 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
       const { projectId, organizationId, ownerId } = placeOf(type, object, userId)
+      // Of an organization that sells: its admins read it, and nobody with the scope that operators need.
+      const isOfSeller = organizationId !== null && info.scope === 'payments:read'
       const actor = tx.request?.actor ?? systemActor
       const requestId = tx.request?.id ?? null
       const clientRequestId = tx.request?.clientRequestId ?? null
@@ -79,8 +81,8 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
         // Of an event of an organization the column has the organization: its members read it likewise.
         project_id: projectId ?? organizationId,
         user_id: ownerId,
-        scope: info.scope,
-        role: ownerId === null ? info.role : null,
+        scope: isOfSeller ? 'payments:sell' : info.scope,
+        role: isOfSeller ? 'admin' : ownerId === null ? info.role : null,
         request_id: requestId,
         client_request_id: clientRequestId,
         actor,
@@ -106,7 +108,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
 function placeOf(type: EventType, object: object, userId: string | undefined) {
   const info: EventInfo = eventTypes[type]
   const idIn = (field: string | null) =>
-    field === null ? null : (object as Record<string, string | null>)[field]
+    field === null ? null : ((object as Record<string, string | null | undefined>)[field] ?? null)
   const place = { projectId: idIn(info.project), organizationId: idIn(info.organization), ownerId: null }
   if (place.projectId !== null || place.organizationId !== null) return place
   if (info.audience === 'admins' || info.audience === 'everyone') return place

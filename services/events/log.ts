@@ -34,7 +34,7 @@ export interface EventAudience {
  */
 const needsUnlimitedKey = (type: EventType): boolean =>
   eventTypes[type].project !== null ||
-  eventTypes[type].organization !== null ||
+  eventTypes[type].audience === 'organization' ||
   eventTypes[type].scope.startsWith('organizations:') ||
   eventTypes[type].audience === 'admins' ||
   /^(api_key|sign_in|password|totp|webhook_endpoint|webhook_delivery)\./.test(type)

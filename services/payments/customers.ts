@@ -1,18 +1,40 @@
-// Customers of the operator. Only sellers read them; a user's own sales name the customer.
+// Customers of the operator and of organizations. Only their sellers read them; a user's own sales name the
+// customer.
 import * as sql from '../../generated/sql/customers.ts'
 import type { components } from '../../generated/types.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { conflict, notFound } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
+import { isOperator } from '../users/authentication.ts'
+import { requireSeller, type SellerRequest } from './sellers.ts'
 
 export type Customer = components['schemas']['Customer']
 
-/** Events of a customer belong to the customer alone, so that only sellers read them. */
+/** Events of a customer of the operator belong to the customer alone, so that only sellers read them. */
 export const readerOf = ({ id }: Customer): string => id
 
-/** Throws 404 unless there is a customer with this id. */
-export async function requireCustomer(db: Db, id: string): Promise<void> {
-  if ((await sql.find(db, { id })) === undefined) throw notFound('customer', id)
+/**
+ * Authorizes an operation on a customer, or on the customers of a seller. Throws 403, or `missing`: also for a
+ * customer of the operator, whom others must not know.
+ */
+export async function authorizeCustomers(
+  db: Db,
+  request: SellerRequest,
+  { id, organization_id: seller = null }: Partial<Pick<Customer, 'id' | 'organization_id'>>,
+  missing: () => Error,
+): Promise<void> {
+  const isHidden = id !== undefined && seller === null && !isOperator(request.principal, 'payments:sell')
+  if (isHidden) throw missing()
+  await requireSeller(db, request, seller, missing)
+}
+
+/** The customer, if the caller is the seller. Throws 404. */
+export async function openCustomer(db: Db, request: SellerRequest, id: string): Promise<Customer> {
+  const customer = await sql.find(db, { id })
+  const missing = (): Error => notFound('customer', id)
+  if (customer === undefined) throw missing()
+  await authorizeCustomers(db, request, customer, missing)
+  return customer
 }
 
 /** The customer of a user who buys, locked against deletion. The first sale makes it. */
@@ -32,7 +54,8 @@ export async function customerOfUser(tx: Transaction, events: Emitter, userId: s
 export async function userOfCustomer(tx: Transaction, id: string): Promise<string | null> {
   const customer = await sql.find(tx, { id })
   if (customer?.user_id != null) return customer.user_id
-  if (customer === undefined || (await sql.share(tx, { id })) === undefined) throw notFound('customer', id)
+  if (customer?.organization_id !== null || (await sql.share(tx, { id })) === undefined)
+    throw notFound('customer', id)
   return null
 }
 
@@ -42,8 +65,8 @@ export async function requireBuyer(tx: Transaction, id: string): Promise<void> {
 }
 
 /** Throws 404 for an unknown id of the seller's own. */
-export async function findByExternalId(db: Db, externalId: string): Promise<Customer> {
-  const customer = await sql.findByExternalId(db, { external_id: externalId })
+export async function findByExternalId(db: Db, externalId: string, seller: string | null): Promise<Customer> {
+  const customer = await sql.findByExternalId(db, { external_id: externalId, organization_id: seller })
   if (customer === undefined) throw notFound('customer', externalId)
   return customer
 }

@@ -1,16 +1,33 @@
 // Products and prices: what their default handlers do not check. A price is immutable except for `active` and
-// `metadata`.
+// `metadata`. Everyone reads the catalog of the operator; that of an organization is its admins' alone.
 import * as prices from '../../generated/sql/prices.ts'
 import * as products from '../../generated/sql/products.ts'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
+import { requireSeller, type SellerRequest } from './sellers.ts'
 
 export type Price = components['schemas']['Price']
+type Product = components['schemas']['Product']
 
-/** Throws 404 for an unknown product. */
-export async function requireProduct(db: Db, id: string): Promise<void> {
-  if ((await products.find(db, { id })) === undefined) throw notFound('product', id)
+/** Authorizes an operation on a product or a price of a seller. Throws 403, or `missing`. */
+export async function authorizeCatalog(
+  db: Db,
+  request: SellerRequest,
+  { organization_id: seller = null }: { organization_id?: string | null },
+  missing: () => Error,
+): Promise<void> {
+  if (seller !== null || request.operation.method !== 'GET') await requireSeller(db, request, seller, missing)
+}
+
+/** The product, if the caller may read it. Throws 404. */
+export async function openProduct(db: Db, request: SellerRequest, id: string): Promise<Product> {
+  const product = await products.find(db, { id })
+  const missing = (): Error => notFound('product', id)
+  if (product === undefined) throw missing()
+  const { organization_id: seller = null } = product
+  if (seller !== null) await requireSeller(db, request, seller, missing)
+  return product
 }
 
 /** Throws 404 for an unknown price. */

@@ -71,13 +71,17 @@ export function requirePerson({ serviceAccountId }: Pick<Principal, 'serviceAcco
     throw forbidden('A service account cannot do this: it is for people.', 'service_account')
 }
 
-type Restrictions = Pick<OperationInfo, 'scopes' | 'unlimitedKey' | 'needsSession' | 'limitedSession'>
+type Restrictions = Pick<
+  OperationInfo,
+  'scopes' | 'unlimitedKey' | 'organizationSellers' | 'needsSession' | 'limitedSession'
+>
 
 /** The checks of a key that do not depend on the parameters of the request. Each returns its 403, or null. */
 export const refusals = {
   scope(principal, operation) {
     const missing = operation.scopes?.find((scope) => !principal.scopes.has(scope))
     if (missing !== undefined) return forbidden(`This operation requires the scope ${missing}.`, 'scope')
+    if (operation.organizationSellers === true) return null
     const ofOperators = operation.scopes?.find(isOperatorScope)
     if (ofOperators === undefined || isOperator(principal, ofOperators)) return null
     return forbidden(`This operation requires the scope ${ofOperators} of an operator.`, 'scope')

@@ -148,7 +148,7 @@ t.test('the scopes of operators give no rights to a user who is not an admin', a
   const { secret } = await createApiKey(server, pretender.id, { scopes: [...allScopes] })
   const before = await changes()
   for (const request of requests.filter(({ id }) => scopesOf(id).some(isOperatorScope))) {
-    t.equal((await send(request, { key: secret })).status, 403, request.id)
+    t.ok([403, 404].includes((await send(request, { key: secret })).status), request.id)
   }
   t.same(await changes(), before, 'nothing is written to the database')
 })

@@ -1,5 +1,5 @@
 -- Inserts a product.
 -- @one
-INSERT INTO products AS t (id, name, description, active, metadata, created_by, created_at, updated_at)
-VALUES (:id, :name, :description?, :active, :metadata, :created_by?, :created_at, :created_at)
+INSERT INTO products AS t (id, name, organization_id, description, active, metadata, created_by, created_at, updated_at)
+VALUES (:id, :name, :organization_id?, :description?, :active, :metadata, :created_by?, :created_at, :created_at)
 RETURNING {columns}

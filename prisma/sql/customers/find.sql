@@ -1,4 +1,4 @@
--- A customer of the operator.
+-- A customer of any seller.
 -- @optional
 SELECT {columns}
 FROM customers t

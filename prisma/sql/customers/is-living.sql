@@ -1,2 +1,2 @@
--- Whether the customer t belongs to the operator, and is not deleted.
-t.organization_id IS NULL AND t.deleted_at IS NULL
+-- Whether the customer t is not deleted.
+t.deleted_at IS NULL

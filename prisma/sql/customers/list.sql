@@ -1,9 +1,13 @@
--- The customers of the operator.
+-- The customers of a seller: an organization, or the operator.
 -- @page
 SELECT {columns}
 FROM customers t
 WHERE {is-living}
 -- @common t.id=cus t.updated_at t.metadata
+-- @filter organization_id
+t.organization_id = :organization_id
+-- @otherwise
+t.organization_id IS NULL
 -- @filter email
 t.email = :email
 -- @filter external_id

@@ -1,4 +1,4 @@
--- A customer of the operator, locked against deletion.
+-- A customer of any seller, locked against deletion.
 -- @optional
 {find}
 FOR SHARE

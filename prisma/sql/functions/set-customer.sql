@@ -1,5 +1,6 @@
 -- Each sale has a customer: a renewal that of the subscription, a checkout session that of the order, and
 -- another sale that of its owner. A customer without a user is inserted as the owner, and has no owner then.
+-- The seller of the customer sells. The customer of a user is the operator's.
 CREATE OR REPLACE FUNCTION set_customer()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -15,6 +16,9 @@ BEGIN
   END IF;
   IF NEW.customer_id IS NULL THEN
     SELECT c.id INTO NEW.customer_id FROM customer_of_user(NEW.owner_id) c;
+  END IF;
+  IF NEW.owner_id IS NULL THEN
+    SELECT c.organization_id INTO NEW.seller_organization_id FROM customers c WHERE c.id = NEW.customer_id;
   END IF;
   RETURN NEW;
 END $function$;

@@ -4,7 +4,7 @@
 -- @type currency Schemas['Currency']
 -- @many
 SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
-  p.product_id, p.interval, p.interval_count, p.trial_days,
+  p.product_id, d.organization_id, p.interval, p.interval_count, p.trial_days,
   p.active AND d.active AS active, d.name, payments_now() AS "now!"
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = ANY(:ids)

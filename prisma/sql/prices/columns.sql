@@ -2,7 +2,7 @@
 -- @type currency Schemas['Currency']
 -- @type recurring Schemas['Recurring']
 -- @type metadata Record<string, string>
-t.id, t.product_id, t.unit_amount, t.currency,
+t.id, t.product_id, t.organization_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,

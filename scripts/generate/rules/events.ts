@@ -24,11 +24,12 @@ export const eventRules = {
               location: location.child('scope'),
             })
           const { project, organization, audience, role } = event
-          if ((project === undefined && organization === undefined) === (audience === undefined))
+          const isPlaceless = project === undefined && organization === undefined
+          if (audience === undefined ? isPlaceless : project !== undefined)
             ctx.report({
               message:
-                'an event must have either `project`, the field with the project id, or `organization`, or ' +
-                '`audience`',
+                'an event must have either `project`, the field with the project id, or `audience`, or ' +
+                '`organization`; with it, `audience` is that of events without an organization',
               location: location.key(),
             })
           if (role !== undefined && audience !== undefined)

@@ -55,6 +55,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-project-access': (value) => (typeof value?.role === 'string' ? null : 'an object with the `role`'),
     'x-organization-access': (value) =>
       typeof value?.role === 'string' ? null : 'an object with the `role`',
+    'x-organization-sellers': yes,
     'x-needs-session': yes,
     'x-limited-session': yes,
     'x-secret-answer': yes,

@@ -152,6 +152,12 @@ export const exceptions: Exception[] = [
     reason: 'all users share the catalog and the models',
   },
   {
+    operations: ['listProducts', 'listPrices'],
+    field: 'query organization_id',
+    expected: 404,
+    reason: 'only its admins know whether an organization sells',
+  },
+  {
     operations: ['createCheckout'],
     callers: ['operator'],
     expected: 'allowed',
@@ -336,10 +342,13 @@ export function expectationOf(
     used.add(declared)
     return declared.expected
   }
-  const { scopes, unlimitedKey, projectAccess, organizationAccess } = operations[id] as OperationInfo
+  const { path, scopes, unlimitedKey, projectAccess, organizationAccess } = operations[id] as OperationInfo
   const isLimited = kind === 'limited' || kind === 'limited operator'
   if (scopes === null) throw new Error(`${id} needs no API key: declare what others get in exceptions`)
-  if (scopes.some(isOperatorScope)) return kind === 'operator' ? 'allowed' : 403
+  if (scopes.some(isOperatorScope) && kind === 'operator') return 'allowed'
+  // Only its seller knows a customer.
+  if (kind === 'tenant' && path.startsWith('/v1/payments/customers/{id}')) return 404
+  if (scopes.some(isOperatorScope)) return 403
   if (unlimitedKey === true && isLimited) return 403
   if (kind === 'operator' && projectAccess?.operators !== undefined) return 'allowed'
   if (!hasIds) return 'own'

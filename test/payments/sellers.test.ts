@@ -1,0 +1,232 @@
+// Organizations that sell: what their admins do, and that nobody else knows of it.
+import t from 'tap'
+import { newId } from '../../infra/ids.ts'
+import { allScopes } from '../../services/users/scopes.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
+import { insertedCustomer, insertedProduct } from '../support/database/db-fixtures-payments.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+
+const quota = 12
+const env = { QUOTA_PRODUCTS: String(quota), QUOTA_PRICES: String(quota) }
+const server = await startServer(t, { env })
+const { admin, services } = server
+const { prisma } = services.database
+const changes = await recordChanges(t, server)
+const products = '/payments/products'
+const prices = '/payments/prices'
+const customers = '/payments/customers'
+
+interface Shop {
+  id: string
+  owner: Person
+  client: Client
+}
+
+async function createShop(): Promise<Shop> {
+  const owner = await server.person()
+  const { body } = await owner.client.post('/organizations', { name: 'Shop' })
+  return { id: body.id, owner, client: owner.client }
+}
+
+async function join({ id }: Shop, role: 'member' | 'admin'): Promise<Person> {
+  const person = await server.person()
+  const now = new Date()
+  await prisma.organizationMember.create({
+    data: { id: newId('omb'), organizationId: id, userId: person.id, role, status: 'active', createdAt: now },
+  })
+  return person
+}
+
+/** Everyone who may not sell for the shop. */
+async function others(shop: Shop): Promise<Array<[string, Client]>> {
+  const former = await join(shop, 'admin')
+  await prisma.organizationMember.deleteMany({ where: { userId: former.id } })
+  const project = await createProject({ server, caller: shop.owner, role: 'owner' })
+  const limited = await createApiKey(server, shop.owner.id, { scopes: [...allScopes], projectIds: [project] })
+  const weak = await createApiKey(server, shop.owner.id, { scopes: ['payments:read', 'payments:write'] })
+  const { body: account } = await shop.client.post('/service-accounts', {
+    name: 'Robot',
+    organization_id: shop.id,
+    role: 'admin',
+  })
+  const scopes = ['payments:read', 'payments:write', 'payments:sell']
+  const { body: robot } = await shop.client.post(`/service-accounts/${account.id}/api-keys`, {
+    name: 'k',
+    scopes,
+  })
+  return [
+    ['an admin of another organization', (await createShop()).client],
+    ['a member', (await join(shop, 'member')).client],
+    ['a former admin', former.client],
+    ['a stranger', (await server.person()).client],
+    ['the operator', admin.client],
+    ['a key for a project', createClient(server.url, limited.secret)],
+    ['a key without the scope', createClient(server.url, weak.secret)],
+    ['a service account', createClient(server.url, robot.key)],
+  ]
+}
+
+const shop = await createShop()
+const manager = await join(shop, 'admin')
+const strangers = await others(shop)
+const of = `organization_id=${shop.id}`
+
+async function createSold({ id, client }: Shop = shop) {
+  const { body: product } = await client.post(products, { name: 'Book', organization_id: id })
+  const { body: price } = await client.post(prices, {
+    product_id: product.id,
+    unit_amount: 500,
+    currency: 'eur',
+  })
+  const { body: customer } = await client.post(customers, { email: 'ada@shop.example', organization_id: id })
+  return { product, price, customer }
+}
+
+t.test('admins manage the products, prices and customers of their organization', async (t) => {
+  const { product, price, customer } = await createSold()
+  t.match(product, { organization_id: shop.id, active: true })
+  t.match(price, { organization_id: shop.id, product_id: product.id })
+  t.match(customer, { organization_id: shop.id, user_id: null })
+  const { client } = manager
+  t.match(await client.put(`${products}/${product.id}`, { name: 'Atlas' }), { status: 200 })
+  t.match(await client.put(`${prices}/${price.id}`, { active: false }), { status: 200 })
+  t.match(await client.put(`${customers}/${customer.id}`, { name: 'Ada' }), { status: 200 })
+  for (const [path, { id }] of [
+    [products, product],
+    [prices, price],
+    [customers, customer],
+  ] as const) {
+    t.match((await client.get(`${path}/${id}`)).body, { id, organization_id: shop.id })
+    t.match((await client.get(`${path}?${of}`)).body, { data: [{ id }], pagination: { total: 1 } })
+  }
+  t.match((await client.get(`${prices}?product_id=${product.id}`)).body.data, [{ id: price.id }])
+  t.notMatch(JSON.stringify((await client.get(`${products}?limit=100`)).body), product.id)
+  const external = `${customers}/by-external-id/1?${of}`
+  t.equal((await client.put(external, { name: 'Grace' })).status, 201)
+  t.equal((await client.put(external, { name: 'Hopper' })).status, 200)
+  t.match((await client.get(external)).body, { name: 'Hopper', organization_id: shop.id })
+  t.equal((await admin.client.get(`${customers}/by-external-id/1`)).status, 404)
+  const portal = await client.post(`${customers}/${customer.id}/portal-sessions`, {})
+  t.match(portal, { status: 201, body: { seller_organization_id: shop.id } })
+  t.equal((await client.delete(`${customers}/${customer.id}`)).status, 204)
+  t.match(await client.post(customers, { user_id: manager.id, organization_id: shop.id }), { status: 400 })
+})
+
+t.test('nobody else sees or changes them', async (t) => {
+  const { product, price, customer } = await createSold()
+  const [book, ada] = [`${products}/${product.id}`, `${customers}/${customer.id}`]
+  const before = await changes()
+  for (const [who, client] of strangers)
+    for (const [method, path, body] of [
+      ['get', `${products}?${of}`],
+      ['get', `${prices}?${of}`],
+      ['get', `${prices}?product_id=${product.id}`],
+      ['get', `${customers}?${of}`],
+      ['get', book],
+      ['get', `${prices}/${price.id}`],
+      ['get', ada],
+      ['get', `${customers}/by-external-id/1?${of}`],
+      ['get', `${ada}/payment-methods`],
+      ['get', `${ada}/payment-methods/${newId('pm')}`],
+      ['get', `${ada}/portal-sessions/${newId('pts')}`],
+      ['post', products, { name: 'Mine', organization_id: shop.id }],
+      ['post', prices, { product_id: product.id, unit_amount: 1, currency: 'eur' }],
+      ['post', customers, { organization_id: shop.id }],
+      ['put', book, { name: 'Mine' }],
+      ['put', `${prices}/${price.id}`, { active: false }],
+      ['put', ada, { name: 'Eve' }],
+      ['put', `${customers}/by-external-id/1?${of}`, {}],
+      ['post', `${ada}/portal-sessions`, {}],
+      ['post', `${ada}/payment-methods/${newId('pm')}/default`],
+      ['delete', `${ada}/payment-methods/${newId('pm')}`],
+      ['delete', ada],
+    ] as const) {
+      const reply = await client[method](path, body as any)
+      const expected = /^a key|account/.test(who) ? [403, 404] : [404]
+      t.ok(expected.includes(reply.status), `${who}: ${method} ${path}: ${reply.status}`)
+      t.notMatch(reply.text, /Book|ada@shop/, who)
+    }
+  t.same(await changes(), before, 'nothing changes')
+})
+
+t.test('an admin of an organization does not sell for the platform', async (t) => {
+  const product = await insertedProduct(server)
+  const customer = await insertedCustomer(server)
+  const before = await changes()
+  const { client } = shop
+  for (const [reply, status] of [
+    [await client.post(products, { name: 'Mine' }), 403],
+    [await client.post(products, { name: 'Mine', organization_id: null }), 403],
+    [await client.put(`${products}/${product}`, { name: 'Mine' }), 403],
+    [await client.post(prices, { product_id: product, unit_amount: 1, currency: 'eur' }), 403],
+    [await client.get(customers), 403],
+    [await client.post(customers, {}), 403],
+    [await client.get(`${customers}/${customer}`), 404],
+    [await client.post(`${customers}/${customer}/portal-sessions`, {}), 404],
+    [await client.get('/payments/test-clock'), 403],
+  ] as const)
+    t.equal(reply.status, status, reply.text)
+  t.same(await changes(), before, 'nothing changes')
+  t.equal(
+    (await client.get(`${products}/${product}`)).status,
+    200,
+    'everyone reads the catalog of the operator',
+  )
+})
+
+t.test('the events belong to the organization', async (t) => {
+  const { product, customer } = await createSold()
+  await shop.client.post(`${customers}/${customer.id}/portal-sessions`, {})
+  const selected = 'type=product.created&type=customer.created&type=portal_session.created&order=desc&limit=3'
+  const { body } = await manager.client.get(`/events?${selected}`)
+  t.match(body.data, [
+    { type: 'portal_session.created', organization_id: shop.id },
+    { type: 'customer.created', organization_id: shop.id, data: { object: { id: customer.id } } },
+    { type: 'product.created', organization_id: shop.id, data: { object: { id: product.id } } },
+  ])
+  for (const [who, client] of strangers) {
+    const { text } = await client.get(`/events?${selected}`)
+    t.notMatch(text, shop.id, who)
+    t.equal((await client.get(`/events/${body.data[0].id}`)).status, 403, who)
+  }
+})
+
+t.test('a stored answer is for the admins of the moment', async (t) => {
+  const leaver = await join(shop, 'admin')
+  const idempotency = { headers: { 'idempotency-key': newId('evt') } }
+  const create = async () =>
+    await leaver.client.post(products, { name: 'Once', organization_id: shop.id }, idempotency)
+  const first = await create()
+  t.same((await create()).body, first.body)
+  await prisma.organizationMember.updateMany({ where: { userId: leaver.id }, data: { role: 'member' } })
+  t.equal((await create()).status, 404)
+})
+
+t.test('explains who may change what an organization sells', async (t) => {
+  const { product, customer } = await createSold()
+  for (const path of [`/v1${products}/${product.id}`, `/v1${customers}/${customer.id}`]) {
+    const allowed = async (client: Client) =>
+      (await client.post('/explain', { method: 'PUT', path })).body.allowed
+    t.equal(await allowed(manager.client), true)
+    for (const [who, client] of strangers) t.notOk(await allowed(client), who)
+  }
+})
+
+t.test('an organization has a limit of products and prices', async (t) => {
+  const { id, client } = await createShop()
+  const add = async () => await client.post(products, { name: 'Book', organization_id: id })
+  const { body: product } = await add()
+  const addPrice = async () =>
+    await client.post(prices, { product_id: product.id, unit_amount: 1, currency: 'eur' })
+  for (let i = 1; i < quota; i++) t.equal((await add()).status, 201)
+  const exceeded = (constraint: string) => ({ status: 403, body: { error: { details: { constraint } } } })
+  for (const reply of await Promise.all([add(), add(), add()])) t.match(reply, exceeded('products'))
+  const added = await Promise.all(Array.from({ length: quota + 3 }, addPrice))
+  t.equal(added.filter(({ status }) => status === 201).length, quota)
+  t.match(
+    added.find(({ status }) => status !== 201),
+    exceeded('prices'),
+  )
+})
