@@ -5717,7 +5717,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   getRefund: {
     id: "getRefund",
@@ -6051,7 +6052,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathSubscriptionId","query":"queryNone","header":"headerIfMatch","body":"bodySubscriptionUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","user_id","customer_id","status","price_id","quantity","current_period_start","current_period_end","trial_end","cancel_at_period_end","canceled_at","paused_at","resumes_at","ended_at","scheduled_change","latest_order_id","created_at","updated_at"],
+    fixedFields: ["id","project_id","user_id","seller_organization_id","customer_id","status","price_id","quantity","current_period_start","current_period_end","trial_end","cancel_at_period_end","canceled_at","paused_at","resumes_at","ended_at","scheduled_change","latest_order_id","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySubscription"}

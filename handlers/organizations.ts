@@ -5,6 +5,7 @@ import type { Handlers } from '../services/handler.ts'
 import { openOrganization } from '../services/organizations/access.ts'
 import {
   deleteOrganization,
+  endSales,
   insertOrganization,
   listOrganizations,
   ownersOf,
@@ -51,6 +52,7 @@ export const organizations = {
       const organization = await openOrganization(tx, request, { lock: true })
       request.ifMatch(organization)
       await requireNoProjects(tx, organization.id)
+      await endSales(tx, organization)
       for (const account of await allServiceAccountsOf(tx, { organization_id: organization.id })) {
         await deleteServiceAccountUser(tx, events, account, filesUrl())
         tx.afterCommit(() => principals.waitForInvalidation(account.user_id))

@@ -24,8 +24,8 @@ export const paymentsOrders = {
     const { events, gateways } = services
     const createdBy = request.principal.userId
     return await services.db.transaction(async (tx) => {
-      const { ownerId } = await openSale(tx, services, request, request.body)
-      const priced = await priceItems(tx, items)
+      const { ownerId, seller } = await openSale(tx, services, request, request.body)
+      const priced = await priceItems(tx, items, { seller })
       gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
       const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })
       await events.emit(tx, 'order.created', toOrder(order), { userId: ownerId })

@@ -13,6 +13,7 @@ import {
   renderProcessingPage,
 } from '../services/payments/sandbox/page/status-pages.ts'
 import { validateCard } from '../services/payments/sandbox/page/card-validation.ts'
+import { sellerName } from '../services/payments/sellers.ts'
 import { checkoutState, payByCard, resolveConfirmation } from '../services/payments/sandbox/checkout-state.ts'
 
 const redirectTo = (location: string) => ({
@@ -23,10 +24,10 @@ const notFoundPage = () => ({ status: 404 as const, body: renderNotFoundPage(), 
 
 export const paymentsPage = {
   async showPayPage({ params: { id } }, { db, gateways, config }) {
-    const { sellerName: seller } = config
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
     const { checkout, order } = state
+    const seller = await sellerName(db, order.seller_organization_id, config.sellerName)
     if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
     const { paymentPageUrl } = gateways.of(checkout.gateway)
     const trusted = isTrustedReturn(checkout, config.checkoutRedirectOrigins)
@@ -51,9 +52,9 @@ export const paymentsPage = {
 
   async payCheckout({ params: { id }, body }, services) {
     const { db, gateways, config } = services
-    const seller = config.sellerName
     const state = await checkoutState(db, id).catch(nullIfNotFound)
     if (state === null) return notFoundPage()
+    const seller = await sellerName(db, state.order.seller_organization_id, config.sellerName)
     if (state.page === 'expired') return { status: 410, body: renderExpiredPage({ state }), headers }
     const isSandbox = gateways.of(state.checkout.gateway).paymentPageUrl === null
     if (!isSandbox || state.page === 'paid' || state.page === 'processing') return redirectTo(id)

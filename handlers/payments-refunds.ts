@@ -1,6 +1,7 @@
-// Refunds: operators create them; everyone who may read the order may read them.
+// Refunds: sellers create them; everyone who may read the order may read them.
 import type { Handlers } from '../services/handler.ts'
-import { openOrder } from '../services/payments/orders.ts'
+import { notFound } from '../infra/errors.ts'
+import { findOrder, openOrder } from '../services/payments/orders.ts'
 import {
   findRefund,
   listAllRefunds,
@@ -9,6 +10,7 @@ import {
   refundOrder,
 } from '../services/payments/refunds.ts'
 import { openSales } from '../services/payments/sales.ts'
+import { requireSeller } from '../services/payments/sellers.ts'
 
 export const paymentsRefunds = {
   async listRefunds(request, { db }) {
@@ -20,8 +22,11 @@ export const paymentsRefunds = {
     return { status: 200, body: await listAllRefunds(lists, await openSales(db, request), request.query) }
   },
 
-  async createRefund({ params, body }, services) {
+  async createRefund(request, services) {
+    const { params, body } = request
     return await services.db.transaction(async (tx) => {
+      const { seller_organization_id: seller = null } = await findOrder(tx, params.id)
+      await requireSeller(tx, request, seller, () => notFound('order', params.id))
       const refund = await refundOrder(tx, services, params.id, body)
       return {
         status: 201,

@@ -26,9 +26,9 @@ export const paymentsSubscriptions = {
   },
 
   async updateSubscription(request, services) {
-    requireProration(request.principal, request.body.proration)
     return await services.db.transaction(async (tx) => {
       const subscription = await openSubscription(tx, request, { lock: true })
+      requireProration(request.principal, subscription, request.body.proration)
       request.ifMatch(toSubscription(subscription))
       const changed = await updateSubscription(tx, services, subscription, request.body)
       return { status: 200, body: toSubscription(changed) }

@@ -20,6 +20,7 @@ import { portalPage, renderNoPortal, renderNothing } from '../services/payments/
 import { changePlan, plansOf, renderPlans, type Preview } from '../services/payments/portal/plans.ts'
 import { enterPortal, findPortal, leavePortal, portalSeconds } from '../services/payments/portal/sessions.ts'
 import { receiptContentSecurityPolicy, renderReceiptHtml } from '../services/payments/receipts/html.ts'
+import { sellerName } from '../services/payments/sellers.ts'
 import { readReceipt } from '../services/payments/receipts/receipts.ts'
 import { findSubscription, isPaidOrTrialing, lockSubscription } from '../services/payments/subscriptions.ts'
 
@@ -41,7 +42,8 @@ export const portalPages = {
   async showPortal({ query: { before }, ...request }, { db, config }) {
     const portal = await portalOf(db, config, request.headers)
     if (portal === null) return noPortal()
-    return shown(await portalPage(db, portal, { seller: config.sellerName, before }))
+    const seller = await sellerName(db, portal.organization_id, config.sellerName)
+    return shown(await portalPage(db, portal, { seller, before }))
   },
 
   async leavePortal(request, services) {

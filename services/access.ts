@@ -8,9 +8,9 @@ import { forbidden, notFound } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
 import { openServiceAccount } from './organizations/service-accounts.ts'
 import { openCustomer } from './payments/customers.ts'
+import { requireSaleAccess } from './payments/sales.ts'
 import { requireSeller } from './payments/sellers.ts'
 import { openProject } from './projects/access.ts'
-import { requireAccess } from './projects/resource-access.ts'
 import { requireRecentSignIn } from './users/api-keys.ts'
 import type { Principal } from './users/authentication.ts'
 
@@ -33,7 +33,7 @@ export async function open(tx: Transaction, request: AccessRequest): Promise<voi
     // An upload is in a workspace: its project decides.
     if (found?.name === 'upload' && found.project_id !== null)
       await openProject(tx, { ...request, params: { id: found.project_id } })
-    else requireAccess(found, request, { name: found?.name ?? 'resource', id })
+    else await requireSaleAccess(tx, found, request, { name: found?.name ?? 'resource', id })
   }
 }
 

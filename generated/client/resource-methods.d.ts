@@ -2237,7 +2237,7 @@ export interface PaymentsOrdersRefundsResource {
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. An order with the total 0 returns 409, and so does one with a dispute that is open or lost. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders.
+   * Refunds a paid order in full or in part. An order with the total 0 returns 409, and so does one with a dispute that is open or lost. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders. Admins of an organization refund its sales, and operators the others.
    *
    * @param id The ID of an order. It starts with `ord_`.
    * @param body A new refund.

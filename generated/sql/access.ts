@@ -3,40 +3,45 @@ import { optional } from '../../infra/database/queries.ts'
 
 /**
  * The name of a resource in messages, and the access of a user to it, for a resource of any kind with an
- * optional project.
+ * optional project. Of a sale: the organization that sells.
  * @see prisma/sql/access/find-resource.sql
  */
 export const findResource = optional<{ user_id: string; id: string }, FindResourceRow>(
   'access/find-resource',
-  `SELECT 'file' AS name, f.project_id, f.owner_id,
+  `SELECT 'file' AS name, NULL AS seller_organization_id,
+  f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id) AS project_status
 FROM files f WHERE f.id = $2
 UNION ALL
-SELECT 'knowledge base' AS name, k.project_id, k.owner_id,
+SELECT 'knowledge base' AS name, NULL AS seller_organization_id,
+  k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status
 FROM knowledge_bases k WHERE k.id = $2
 UNION ALL
-SELECT 'document' AS name, k.project_id, k.owner_id,
+SELECT 'document' AS name, NULL AS seller_organization_id,
+  k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id) AS project_status
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.id = $2
 UNION ALL
-SELECT 'session' AS name, c.project_id, c.owner_id,
+SELECT 'session' AS name, NULL AS seller_organization_id,
+  c.project_id, c.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = c.project_id) AS project_status
 FROM ai_sessions c WHERE c.id = $2
 UNION ALL
-SELECT 'message' AS name, m.project_id, m.owner_id,
+SELECT 'message' AS name, NULL AS seller_organization_id,
+  m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -47,49 +52,56 @@ FROM (
   WHERE m.id = $2
 ) m
 UNION ALL
-SELECT 'order' AS name, o.project_id, o.owner_id,
+SELECT 'order' AS name, o.seller_organization_id,
+  o.project_id, o.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = o.project_id) AS project_status
 FROM orders o WHERE o.id = $2
 UNION ALL
-SELECT 'refund' AS name, r.project_id, r.owner_id,
+SELECT 'refund' AS name, r.seller_organization_id,
+  r.project_id, r.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = r.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = r.project_id) AS project_status
 FROM refunds r WHERE r.id = $2
 UNION ALL
-SELECT 'payment' AS name, p.project_id, p.owner_id,
+SELECT 'payment' AS name, p.seller_organization_id,
+  p.project_id, p.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = p.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = p.project_id) AS project_status
 FROM payments p WHERE p.id = $2
 UNION ALL
-SELECT 'dispute' AS name, d.project_id, d.owner_id,
+SELECT 'dispute' AS name, d.seller_organization_id,
+  d.project_id, d.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = d.project_id) AS project_status
 FROM disputes d WHERE d.id = $2
 UNION ALL
-SELECT 'checkout session' AS name, h.project_id, h.owner_id,
+SELECT 'checkout session' AS name, h.seller_organization_id,
+  h.project_id, h.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = h.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = h.project_id) AS project_status
 FROM checkouts h WHERE h.id = $2
 UNION ALL
-SELECT 'subscription' AS name, s.project_id, s.owner_id,
+SELECT 'subscription' AS name, s.seller_organization_id,
+  s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id) AS project_status
 FROM subscriptions s WHERE s.id = $2
 UNION ALL
-SELECT 'upload' AS name, u.project_id, u.owner_id,
+SELECT 'upload' AS name, NULL AS seller_organization_id,
+  u.project_id, u.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = u.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -100,6 +112,7 @@ FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2
 )
 export interface FindResourceRow {
   name: string
+  seller_organization_id: string | null
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null

@@ -42,6 +42,41 @@ export interface AcceptOrganizationInvitationRow {
 }
 
 /**
+ * Whether an organization that sells has a subscription that has not ended, or an open checkout session.
+ * @see prisma/sql/organizations/blockers-of-sales.sql
+ */
+export const blockersOfSales = one<{ id: string }, BlockersOfSalesRow>(
+  'organizations/blockers-of-sales',
+  `SELECT EXISTS (SELECT FROM subscriptions s WHERE s.seller_organization_id = $1 AND s.status <> 'canceled')
+    AS "subscription",
+  EXISTS (SELECT FROM checkouts c WHERE c.seller_organization_id = $1 AND c.status = 'open') AS "checkout"`,
+  ['id'],
+  { reads: true },
+)
+export interface BlockersOfSalesRow {
+  subscription: boolean
+  checkout: boolean
+}
+
+/**
+ * Archives the products of an organization, and removes the personal data of its customers and the e-mails to
+ * them. The rows stay for the orders.
+ * @see prisma/sql/organizations/close-shop.sql
+ */
+export const closeShop = none<{ id: string }>(
+  'organizations/close-shop',
+  `WITH archived AS (
+  UPDATE products SET active = false, updated_at = now() WHERE organization_id = $1 AND active
+), mails_to_customers AS (
+  DELETE FROM mails m USING customers t WHERE t.organization_id = $1 AND m.recipient = t.email
+    AND m.user_id IS NULL AND m.kind IN ('receipt', 'refund_receipt')
+)
+UPDATE customers t SET user_id = NULL, external_id = NULL, email = NULL, name = NULL, address = NULL, tax_ids = '[]', locale = NULL,
+metadata = '{}', deleted_at = now() WHERE t.organization_id = $1 AND t.deleted_at IS NULL`,
+  ['id'],
+)
+
+/**
  * Deletes the pending invitations that a user made to an organization; with `:of_owners` only those of
  * owners.
  * @see prisma/sql/organizations/delete-invitations-of-member.sql

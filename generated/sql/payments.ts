@@ -27,7 +27,7 @@ export const addRefundedAmount = one<{ amount: number; at: Date | string; order_
     THEN 'refunded' ELSE 'partially_refunded' END::"OrderStatus",
   updated_at = greatest($2, updated_at + interval '1 millisecond')
 WHERE id = $3 AND status IN ('paid', 'partially_refunded')
-RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -41,6 +41,7 @@ export interface AddRefundedAmountRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -78,7 +79,7 @@ export const changeItems = one<{ price_id: string; quantity: number; items: obje
     WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END
 FROM prices p
 WHERE s.id = $11 AND p.id = $1
-RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -96,6 +97,7 @@ export interface ChangeItemsRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -318,7 +320,7 @@ export interface FindBalanceRow {
  */
 export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
@@ -331,6 +333,7 @@ export interface FindCheckoutRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -359,8 +362,8 @@ export interface FindCheckoutRow {
  */
 export const findDisputeByReference = optional<{ gateway_reference: string }, FindDisputeByReferenceRow>(
   'payments/find-dispute-by-reference',
-  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.synced_at
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.synced_at
 FROM disputes d
 WHERE d.gateway_reference = $1`,
   ['gateway_reference'],
@@ -371,6 +374,7 @@ export interface FindDisputeByReferenceRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string
@@ -404,8 +408,8 @@ export interface FindDueCheckoutRow {
  */
 export const findDueDispute = optional<{ id: string }, FindDueDisputeRow>(
   'payments/find-due-dispute',
-  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id
 FROM disputes d
 WHERE d.id = $1 AND d.due_at <= payments_now()`,
   ['id'],
@@ -416,6 +420,7 @@ export interface FindDueDisputeRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string
@@ -560,7 +565,7 @@ export interface FindOrderOfRefundRow {
  */
 export const findOrder = optional<{ id: string }, FindOrderRow>(
   'payments/find-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -577,6 +582,7 @@ export interface FindOrderRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -665,7 +671,7 @@ export interface FindPendingRefundRow {
  */
 export const findRefundAccess = optional<{ user_id: string; id: string }, FindRefundAccessRow>(
   'payments/find-refund-access',
-  `SELECT r.project_id, r.owner_id,
+  `SELECT r.seller_organization_id, r.project_id, r.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = r.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -676,6 +682,7 @@ WHERE r.id = $2`,
   { reads: true },
 )
 export interface FindRefundAccessRow {
+  seller_organization_id: string | null
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -702,8 +709,8 @@ export interface FindRefundStatusRow {
  */
 export const findRefund = optional<{ order_id: string; id: string }, FindRefundRow>(
   'payments/find-refund',
-  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
-r.created_at, r.updated_at
+  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.seller_organization_id, r.amount, r.currency,
+r.status, r.reason, r.metadata, r.created_at, r.updated_at
 FROM refunds r
 WHERE r.order_id = $1 AND r.id = $2`,
   ['order_id', 'id'],
@@ -714,6 +721,7 @@ export interface FindRefundRow {
   order_id: string
   project_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -775,7 +783,7 @@ export interface FindStoredCardRow {
  */
 export const findSubscription = optional<{ id: string }, FindSubscriptionRow>(
   'payments/find-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -796,6 +804,7 @@ export interface FindSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -878,7 +887,7 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
     $9, $10, $11, $12, $13, $14, $15, $16)
   RETURNING *
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id" FROM c`,
@@ -888,6 +897,7 @@ export interface InsertCheckoutRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -911,18 +921,18 @@ export interface InsertCheckoutRow {
 }
 
 /**
- * Inserts a dispute of a payment, for the owner and the project of the payment.
+ * Inserts a dispute of a payment, for the owner, the seller and the project of the payment.
  * @see prisma/sql/payments/insert-dispute.sql
  */
 export const insertDispute = one<{ id: string; status: 'needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review'; amount: number; currency: string; reason: string; evidence_due_at: Date | string | null; gateway_reference: string | null; synced_at: Date | string | null; due_at: Date | string | null; created_at: Date | string; payment_id: string }, InsertDisputeRow>(
   'payments/insert-dispute',
-  `INSERT INTO disputes AS d (id, order_id, project_id, owner_id, payment_id, status, amount, currency, reason,
-  evidence_due_at, gateway_reference, synced_at, due_at, created_at, updated_at)
-SELECT $1, p.order_id, p.project_id, p.owner_id, p.id, $2, $3, $4, $5,
+  `INSERT INTO disputes AS d (id, order_id, project_id, owner_id, seller_organization_id, payment_id, status,
+  amount, currency, reason, evidence_due_at, gateway_reference, synced_at, due_at, created_at, updated_at)
+SELECT $1, p.order_id, p.project_id, p.owner_id, p.seller_organization_id, p.id, $2, $3, $4, $5,
   $6, $7, $8, $9, $10, $10
 FROM payments p WHERE p.id = $11
-RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
+RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
   ['id', 'status', 'amount', 'currency', 'reason', 'evidence_due_at', 'gateway_reference', 'synced_at', 'due_at', 'created_at', 'payment_id'],
 )
 export interface InsertDisputeRow {
@@ -930,6 +940,7 @@ export interface InsertDisputeRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string
@@ -973,7 +984,7 @@ export const insertOrder = one<{ id: string; number: string; project_id: string 
     WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
   RETURNING *
 )
-SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
@@ -987,6 +998,7 @@ export interface InsertOrderRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1023,15 +1035,15 @@ export interface InsertPaymentRow {
 }
 
 /**
- * Inserts a pending refund of an order, for the owner and the project of the order.
+ * Inserts a pending refund of an order, for the owner, the seller and the project of the order.
  * @see prisma/sql/payments/insert-refund.sql
  */
 export const insertRefund = none<{ id: string; payment_id: string; amount: number; currency: string; reason: string | null; metadata: object | string; created_at: Date | string; order_id: string }>(
   'payments/insert-refund',
-  `INSERT INTO refunds (id, order_id, project_id, owner_id, payment_id, amount, currency, reason, metadata,
-  created_at, updated_at)
-SELECT $1, o.id, o.project_id, o.owner_id, $2, $3, $4, $5, $6, $7,
-  $7
+  `INSERT INTO refunds (id, order_id, project_id, owner_id, seller_organization_id, payment_id, amount, currency,
+  reason, metadata, created_at, updated_at)
+SELECT $1, o.id, o.project_id, o.owner_id, o.seller_organization_id, $2, $3, $4,
+  $5, $6, $7, $7
 FROM orders o WHERE o.id = $8`,
   ['id', 'payment_id', 'amount', 'currency', 'reason', 'metadata', 'created_at', 'order_id'],
 )
@@ -1046,7 +1058,7 @@ export const insertSubscription = one<{ id: string; latest_order_id: string; pro
   items, trial_end, due_at, gateway, metadata, created_at)
 VALUES ($1, $2, $3, $4, coalesce($3, $4), $5,
   $6, $7, $8, $9, $10, $11, $12)
-RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1064,6 +1076,7 @@ export interface InsertSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1110,28 +1123,29 @@ export interface InsertTrialRow {
 }
 
 /**
- * Refunds. Without a filter: all refunds, for operators.
+ * Refunds. Without a filter: all refunds of the operator, for operators.
  * @see prisma/sql/payments/list-all-refunds.sql
  */
-export const listAllRefunds = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
+export const listAllRefunds = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[]; order_id: string }, 'created_at' | 'amount' | 'updated_at', ListAllRefundsRow>(
   'payments/list-all-refunds',
   {
-    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
-r.created_at, r.updated_at
+    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.seller_organization_id, r.amount, r.currency,
+r.status, r.reason, r.metadata, r.created_at, r.updated_at
 FROM refunds r
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
       workspace_id: { sql: `coalesce(r.project_id, r.owner_id) = $1` },
       organization_id: { sql: `r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
-      user_id: { sql: `r.owner_id = $3` },
-      created_after: { sql: `r.id >= id_at('ref', $4)`, searches: true },
-      created_before: { sql: `r.id < id_at('ref', $5)`, searches: true },
-      updated_after: { sql: `r.updated_at >= $6`, searches: true },
-      updated_before: { sql: `r.updated_at < $7`, searches: true },
-      metadata: { sql: `r.metadata <> '{}' AND r.metadata @> $8::jsonb`, searches: true },
-      status: { sql: `r.status = ANY($9)` },
-      order_id: { sql: `r.order_id = $10` },
+      seller_organization_id: { sql: `r.seller_organization_id = $3`, otherwise: `r.seller_organization_id IS NULL` },
+      user_id: { sql: `r.owner_id = $4` },
+      created_after: { sql: `r.id >= id_at('ref', $5)`, searches: true },
+      created_before: { sql: `r.id < id_at('ref', $6)`, searches: true },
+      updated_after: { sql: `r.updated_at >= $7`, searches: true },
+      updated_before: { sql: `r.updated_at < $8`, searches: true },
+      metadata: { sql: `r.metadata <> '{}' AND r.metadata @> $9::jsonb`, searches: true },
+      status: { sql: `r.status = ANY($10)` },
+      order_id: { sql: `r.order_id = $11` },
     },
     sorts: {
       created_at: `r.id`,
@@ -1141,7 +1155,7 @@ WHERE true`,
     id: `r.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($9::"RefundStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($10::"RefundStatus"[]::text[])`,
     },
   },
 )
@@ -1150,6 +1164,7 @@ export interface ListAllRefundsRow {
   order_id: string
   project_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -1160,31 +1175,32 @@ export interface ListAllRefundsRow {
 }
 
 /**
- * Checkout sessions. Without a filter: all sessions, for operators.
+ * Checkout sessions. Without a filter: all sessions of the operator, for operators.
  * @see prisma/sql/payments/list-checkouts.sql
  */
-export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
+export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
-    select: `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+    select: `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.project_id
 FROM checkouts c
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'order_id'],
     filters: {
       workspace_id: { sql: `coalesce(c.project_id, c.owner_id) = $1` },
       organization_id: { sql: `c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
-      user_id: { sql: `c.owner_id = $3` },
-      customer_id: { sql: `c.customer_id = $4` },
-      created_after: { sql: `c.id >= id_at('chk', $5)`, searches: true },
-      created_before: { sql: `c.id < id_at('chk', $6)`, searches: true },
-      updated_after: { sql: `c.updated_at >= $7`, searches: true },
-      updated_before: { sql: `c.updated_at < $8`, searches: true },
-      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $9::jsonb`, searches: true },
-      status: { sql: `c.status = ANY($10)` },
-      order_id: { sql: `c.order_id = $11` },
+      seller_organization_id: { sql: `c.seller_organization_id = $3`, otherwise: `c.seller_organization_id IS NULL` },
+      user_id: { sql: `c.owner_id = $4` },
+      customer_id: { sql: `c.customer_id = $5` },
+      created_after: { sql: `c.id >= id_at('chk', $6)`, searches: true },
+      created_before: { sql: `c.id < id_at('chk', $7)`, searches: true },
+      updated_after: { sql: `c.updated_at >= $8`, searches: true },
+      updated_before: { sql: `c.updated_at < $9`, searches: true },
+      metadata: { sql: `c.metadata <> '{}' AND c.metadata @> $10::jsonb`, searches: true },
+      status: { sql: `c.status = ANY($11)` },
+      order_id: { sql: `c.order_id = $12` },
     },
     sorts: {
       created_at: `c.id`,
@@ -1194,7 +1210,7 @@ WHERE true`,
     id: `c.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($10::"CheckoutStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($11::"CheckoutStatus"[]::text[])`,
     },
   },
 )
@@ -1202,6 +1218,7 @@ export interface ListCheckoutsRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1220,28 +1237,29 @@ export interface ListCheckoutsRow {
 }
 
 /**
- * Disputes. Without a filter: all disputes, for operators.
+ * Disputes. Without a filter: all disputes of the operator, for operators.
  * @see prisma/sql/payments/list-disputes.sql
  */
-export const listDisputes = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review')[]; order_id: string; payment_id: string }, 'created_at' | 'updated_at', ListDisputesRow>(
+export const listDisputes = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('needs_response' | 'under_review' | 'won' | 'lost' | 'warning_needs_response' | 'warning_under_review' | 'warning_closed' | 'prevented' | 'appeal_needs_response' | 'appeal_under_review')[]; order_id: string; payment_id: string }, 'created_at' | 'updated_at', ListDisputesRow>(
   'payments/list-disputes',
   {
-    select: `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id
+    select: `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id
 FROM disputes d
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'payment_id'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'payment_id'],
     filters: {
       workspace_id: { sql: `coalesce(d.project_id, d.owner_id) = $1` },
       organization_id: { sql: `d.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = $2)`, searches: true },
-      user_id: { sql: `d.owner_id = $3` },
-      created_after: { sql: `d.id >= id_at('dp', $4)`, searches: true },
-      created_before: { sql: `d.id < id_at('dp', $5)`, searches: true },
-      updated_after: { sql: `d.updated_at >= $6`, searches: true },
-      updated_before: { sql: `d.updated_at < $7`, searches: true },
-      status: { sql: `d.status = ANY($8)` },
-      order_id: { sql: `d.order_id = $9` },
-      payment_id: { sql: `d.payment_id = $10` },
+      seller_organization_id: { sql: `d.seller_organization_id = $3`, otherwise: `d.seller_organization_id IS NULL` },
+      user_id: { sql: `d.owner_id = $4` },
+      created_after: { sql: `d.id >= id_at('dp', $5)`, searches: true },
+      created_before: { sql: `d.id < id_at('dp', $6)`, searches: true },
+      updated_after: { sql: `d.updated_at >= $7`, searches: true },
+      updated_before: { sql: `d.updated_at < $8`, searches: true },
+      status: { sql: `d.status = ANY($9)` },
+      order_id: { sql: `d.order_id = $10` },
+      payment_id: { sql: `d.payment_id = $11` },
     },
     sorts: {
       created_at: `d.id`,
@@ -1250,7 +1268,7 @@ WHERE true`,
     id: `d.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND status = ANY($8::"DisputeStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND status = ANY($9::"DisputeStatus"[]::text[])`,
     },
   },
 )
@@ -1259,6 +1277,7 @@ export interface ListDisputesRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string
@@ -1270,13 +1289,13 @@ export interface ListDisputesRow {
 }
 
 /**
- * Orders. Without a filter: all orders, for operators.
+ * Orders. Without a filter: all orders of the operator, for operators.
  * @see prisma/sql/payments/list-orders.sql
  */
-export const listOrders = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_by: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
+export const listOrders = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; customer_id: string; created_by: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled')[]; subscription_id: string; number: string; price_id: string }, 'created_at' | 'total_amount' | 'updated_at', ListOrdersRow>(
   'payments/list-orders',
   {
-    select: `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+    select: `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1285,22 +1304,23 @@ o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
 o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id
 FROM orders o
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'customer_id', 'created_by', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'subscription_id', 'number', 'price_id'],
     filters: {
       workspace_id: { sql: `o.workspace_id = $1` },
       organization_id: { sql: `o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
-      user_id: { sql: `o.owner_id = $3` },
-      customer_id: { sql: `o.customer_id = $4` },
-      created_by: { sql: `o.created_by = $5` },
-      created_after: { sql: `o.id >= id_at('ord', $6)`, searches: true },
-      created_before: { sql: `o.id < id_at('ord', $7)`, searches: true },
-      updated_after: { sql: `o.updated_at >= $8`, searches: true },
-      updated_before: { sql: `o.updated_at < $9`, searches: true },
-      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $10::jsonb`, searches: true },
-      status: { sql: `o.status = ANY($11)` },
-      subscription_id: { sql: `o.subscription_id = $12` },
-      number: { sql: `o.number = $13` },
-      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $14)`, searches: true },
+      seller_organization_id: { sql: `o.seller_organization_id = $3`, otherwise: `o.seller_organization_id IS NULL` },
+      user_id: { sql: `o.owner_id = $4` },
+      customer_id: { sql: `o.customer_id = $5` },
+      created_by: { sql: `o.created_by = $6` },
+      created_after: { sql: `o.id >= id_at('ord', $7)`, searches: true },
+      created_before: { sql: `o.id < id_at('ord', $8)`, searches: true },
+      updated_after: { sql: `o.updated_at >= $9`, searches: true },
+      updated_before: { sql: `o.updated_at < $10`, searches: true },
+      metadata: { sql: `o.metadata <> '{}' AND o.metadata @> $11::jsonb`, searches: true },
+      status: { sql: `o.status = ANY($12)` },
+      subscription_id: { sql: `o.subscription_id = $13` },
+      number: { sql: `o.number = $14` },
+      price_id: { sql: `EXISTS (SELECT FROM order_items i WHERE i.order_id = o.id AND i.price_id = $15)`, searches: true },
     },
     sorts: {
       created_at: `o.id`,
@@ -1310,7 +1330,7 @@ WHERE true`,
     id: `o.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($11::"OrderStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($12::"OrderStatus"[]::text[])`,
     },
   },
 )
@@ -1319,6 +1339,7 @@ export interface ListOrdersRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1378,30 +1399,31 @@ export interface ListPaymentMethodsRow {
 }
 
 /**
- * Payments. Without a filter: all payments, for operators.
+ * Payments. Without a filter: all payments of the operator, for operators.
  * @see prisma/sql/payments/list-payments.sql
  */
-export const listPayments = page<{}, { workspace_id: string; organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned')[]; order_id: string; subscription_id: string }, 'created_at' | 'updated_at', ListPaymentsRow>(
+export const listPayments = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; status: readonly ('requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned')[]; order_id: string; subscription_id: string }, 'created_at' | 'updated_at', ListPaymentsRow>(
   'payments/list-payments',
   {
-    select: `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.status, p.amount,
-p.currency, CASE WHEN p.card IS NOT NULL
+    select: `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.seller_organization_id,
+p.status, p.amount, p.currency, CASE WHEN p.card IS NOT NULL
   THEN jsonb_build_object('brand', p.card->'brand', 'last4', p.card->'last4') END AS card,
 p.failure_code, p.created_at, p.updated_at, p.project_id
 FROM payments p
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'subscription_id'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'status', 'order_id', 'subscription_id'],
     filters: {
       workspace_id: { sql: `coalesce(p.project_id, p.owner_id) = $1` },
       organization_id: { sql: `p.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = $2)`, searches: true },
-      user_id: { sql: `p.owner_id = $3` },
-      created_after: { sql: `p.id >= id_at('pay', $4)`, searches: true },
-      created_before: { sql: `p.id < id_at('pay', $5)`, searches: true },
-      updated_after: { sql: `p.updated_at >= $6`, searches: true },
-      updated_before: { sql: `p.updated_at < $7`, searches: true },
-      status: { sql: `p.status = ANY($8)` },
-      order_id: { sql: `p.order_id = $9` },
-      subscription_id: { sql: `p.subscription_id = $10` },
+      seller_organization_id: { sql: `p.seller_organization_id = $3`, otherwise: `p.seller_organization_id IS NULL` },
+      user_id: { sql: `p.owner_id = $4` },
+      created_after: { sql: `p.id >= id_at('pay', $5)`, searches: true },
+      created_before: { sql: `p.id < id_at('pay', $6)`, searches: true },
+      updated_after: { sql: `p.updated_at >= $7`, searches: true },
+      updated_before: { sql: `p.updated_at < $8`, searches: true },
+      status: { sql: `p.status = ANY($9)` },
+      order_id: { sql: `p.order_id = $10` },
+      subscription_id: { sql: `p.subscription_id = $11` },
     },
     sorts: {
       created_at: `p.id`,
@@ -1410,7 +1432,7 @@ WHERE true`,
     id: `p.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND status = ANY($8::"PaymentStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND status = ANY($9::"PaymentStatus"[]::text[])`,
     },
   },
 )
@@ -1420,6 +1442,7 @@ export interface ListPaymentsRow {
   checkout_id: string | null
   subscription_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
   amount: number
   currency: Schemas['Currency']
@@ -1451,8 +1474,8 @@ export interface ListPendingOrdersRow {
 export const listRefunds = page<{ order_id: string }, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('pending' | 'succeeded' | 'failed')[] }, 'created_at' | 'amount' | 'updated_at', ListRefundsRow>(
   'payments/list-refunds',
   {
-    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
-r.created_at, r.updated_at
+    select: `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.seller_organization_id, r.amount, r.currency,
+r.status, r.reason, r.metadata, r.created_at, r.updated_at
 FROM refunds r
 WHERE r.order_id = $1`,
     names: ['order_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
@@ -1479,6 +1502,7 @@ export interface ListRefundsRow {
   order_id: string
   project_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -1489,13 +1513,13 @@ export interface ListRefundsRow {
 }
 
 /**
- * Subscriptions. Without a filter: all subscriptions, for operators.
+ * Subscriptions. Without a filter: all subscriptions of the operator, for operators.
  * @see prisma/sql/payments/list-subscriptions.sql
  */
-export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
+export const listSubscriptions = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused')[] }, 'created_at' | 'current_period_end' | 'updated_at', ListSubscriptionsRow>(
   'payments/list-subscriptions',
   {
-    select: `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+    select: `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1506,18 +1530,19 @@ s.resumes_at, s.ended_at,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.project_id
 FROM subscriptions s
 WHERE true`,
-    names: ['workspace_id', 'organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
+    names: ['workspace_id', 'organization_id', 'seller_organization_id', 'user_id', 'customer_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status'],
     filters: {
       workspace_id: { sql: `s.workspace_id = $1` },
       organization_id: { sql: `s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = $2)`, searches: true },
-      user_id: { sql: `s.owner_id = $3` },
-      customer_id: { sql: `s.customer_id = $4` },
-      created_after: { sql: `s.id >= id_at('sub', $5)`, searches: true },
-      created_before: { sql: `s.id < id_at('sub', $6)`, searches: true },
-      updated_after: { sql: `s.updated_at >= $7`, searches: true },
-      updated_before: { sql: `s.updated_at < $8`, searches: true },
-      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $9::jsonb`, searches: true },
-      status: { sql: `s.status = ANY($10)` },
+      seller_organization_id: { sql: `s.seller_organization_id = $3`, otherwise: `s.seller_organization_id IS NULL` },
+      user_id: { sql: `s.owner_id = $4` },
+      customer_id: { sql: `s.customer_id = $5` },
+      created_after: { sql: `s.id >= id_at('sub', $6)`, searches: true },
+      created_before: { sql: `s.id < id_at('sub', $7)`, searches: true },
+      updated_after: { sql: `s.updated_at >= $8`, searches: true },
+      updated_before: { sql: `s.updated_at < $9`, searches: true },
+      metadata: { sql: `s.metadata <> '{}' AND s.metadata @> $10::jsonb`, searches: true },
+      status: { sql: `s.status = ANY($11)` },
     },
     sorts: {
       created_at: `s.id`,
@@ -1527,7 +1552,7 @@ WHERE true`,
     id: `s.id`,
     totals: {
       '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($10::"SubscriptionStatus"[]::text[])`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($11::"SubscriptionStatus"[]::text[])`,
     },
   },
 )
@@ -1535,6 +1560,7 @@ export interface ListSubscriptionsRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1575,7 +1601,7 @@ export interface LockBalanceRow {
  */
 export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
   'payments/lock-open-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
@@ -1588,6 +1614,7 @@ export interface LockOpenCheckoutRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -1616,7 +1643,7 @@ export interface LockOpenCheckoutRow {
  */
 export const lockOrder = optional<{ id: string }, LockOrderRow>(
   'payments/lock-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -1633,6 +1660,7 @@ export interface LockOrderRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -1658,7 +1686,7 @@ export interface LockOrderRow {
  */
 export const lockSubscriptionOfOrder = optional<{ order_id: string }, LockSubscriptionOfOrderRow>(
   'payments/lock-subscription-of-order',
-  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1679,6 +1707,7 @@ export interface LockSubscriptionOfOrderRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1715,7 +1744,7 @@ export interface LockSubscriptionOfOrderRow {
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
   'payments/lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1736,6 +1765,7 @@ export interface LockSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1809,7 +1839,7 @@ WHERE id = 1`,
 export const pauseSubscription = one<{ at: Date | string; resumes_at: Date | string | null; id: string }, PauseSubscriptionRow>(
   'payments/pause-subscription',
   `UPDATE subscriptions s SET status = 'paused', paused_at = $1, resumes_at = $2, due_at = $2
-WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1827,6 +1857,7 @@ export interface PauseSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1894,7 +1925,7 @@ export interface ReadAbandonedRow {
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
   'payments/read-and-lock-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -1919,6 +1950,7 @@ export interface ReadAndLockSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -1957,7 +1989,7 @@ export interface ReadAndLockSubscriptionRow {
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
   'payments/read-checkout-and-lock-project',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -1973,6 +2005,7 @@ export interface ReadCheckoutAndLockProjectRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2003,7 +2036,7 @@ export interface ReadCheckoutAndLockProjectRow {
  */
 export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
   'payments/read-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -2020,6 +2053,7 @@ export interface ReadCheckoutRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2065,8 +2099,8 @@ export interface ReadClockRow {
  */
 export const readDispute = optional<{ user_id: string; id: string }, ReadDisputeRow>(
   'payments/read-dispute',
-  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.owner_id,
+  `SELECT d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id, d.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2081,6 +2115,7 @@ export interface ReadDisputeRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string
@@ -2128,7 +2163,7 @@ export interface ReadNextPeriodRow {
  */
 export const readOrderAndLockProject = optional<{ user_id: string; id: string }, ReadOrderAndLockProjectRow>(
   'payments/read-order-and-lock-project',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2148,6 +2183,7 @@ export interface ReadOrderAndLockProjectRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2202,7 +2238,7 @@ export interface ReadOrderOfDisputeRow {
  */
 export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>(
   'payments/read-order',
-  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+  `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2223,6 +2259,7 @@ export interface ReadOrderRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2278,8 +2315,8 @@ export interface ReadPaidStateRow {
  */
 export const readPayment = optional<{ user_id: string; id: string }, ReadPaymentRow>(
   'payments/read-payment',
-  `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.status, p.amount,
-p.currency, CASE WHEN p.card IS NOT NULL
+  `SELECT p.id, p.order_id, p.checkout_id, p.subscription_id, p.owner_id AS user_id, p.seller_organization_id,
+p.status, p.amount, p.currency, CASE WHEN p.card IS NOT NULL
   THEN jsonb_build_object('brand', p.card->'brand', 'last4', p.card->'last4') END AS card,
 p.failure_code, p.created_at, p.updated_at, p.project_id, p.owner_id,
 (SELECT your_member.payments_role FROM members your_member
@@ -2297,6 +2334,7 @@ export interface ReadPaymentRow {
   checkout_id: string | null
   subscription_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'
   amount: number
   currency: Schemas['Currency']
@@ -2380,8 +2418,8 @@ export interface ReadPricesRow {
  */
 export const readRefund = one<{ id: string }, ReadRefundRow>(
   'payments/read-refund',
-  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.amount, r.currency, r.status, r.reason, r.metadata,
-r.created_at, r.updated_at
+  `SELECT r.id, r.order_id, r.project_id, r.owner_id AS user_id, r.seller_organization_id, r.amount, r.currency,
+r.status, r.reason, r.metadata, r.created_at, r.updated_at
 FROM refunds r
 WHERE r.id = $1`,
   ['id'],
@@ -2392,6 +2430,7 @@ export interface ReadRefundRow {
   order_id: string
   project_id: string | null
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   status: 'pending' | 'succeeded' | 'failed'
@@ -2432,7 +2471,7 @@ export interface ReadRefundableRow {
  */
 export const readSubscription = optional<{ user_id: string; id: string }, ReadSubscriptionRow>(
   'payments/read-subscription',
-  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `SELECT s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2457,6 +2496,7 @@ export interface ReadSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2548,7 +2588,7 @@ export const setCancelAtPeriodEnd = one<{ canceled_at: Date | string | null; id:
   'payments/set-cancel-at-period-end',
   `UPDATE subscriptions s SET cancel_at_period_end = $1::timestamptz IS NOT NULL,
   canceled_at = $1
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2566,6 +2606,7 @@ export interface SetCancelAtPeriodEndRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2605,7 +2646,7 @@ export const setChange = one<{ change: object | string | null; expires_at: Date 
   'payments/set-change',
   `UPDATE subscriptions s SET change = $1,
   due_at = CASE WHEN s.status = 'active' THEN least(s.period_end, $2) ELSE s.due_at END
-WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $3 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2623,6 +2664,7 @@ export interface SetChangeRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2660,7 +2702,7 @@ export interface SetChangeRow {
 export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   'payments/set-checkout-complete',
   `UPDATE checkouts c SET status = 'complete'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
@@ -2670,6 +2712,7 @@ export interface SetCheckoutCompleteRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2699,7 +2742,7 @@ export interface SetCheckoutCompleteRow {
 export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   'payments/set-checkout-expired',
   `UPDATE checkouts c SET status = 'expired'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
@@ -2709,6 +2752,7 @@ export interface SetCheckoutExpiredRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   url: string
   mode: 'payment' | 'subscription'
   status: 'open' | 'complete' | 'expired'
@@ -2748,7 +2792,7 @@ export const setDisputeSynced = none<{ synced_at: Date | string; id: string }>(
 export const setDueAtPeriodEnd = one<{ id: string }, SetDueAtPeriodEndRow>(
   'payments/set-due-at-period-end',
   `UPDATE subscriptions s SET status = 'active', due_at = period_end
-WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2766,6 +2810,7 @@ export interface SetDueAtPeriodEndRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2827,7 +2872,7 @@ export interface SetGatewaySessionRow {
  */
 export const setLatestOrder = one<{ order_id: string; id: string }, SetLatestOrderRow>(
   'payments/set-latest-order',
-  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `UPDATE subscriptions s SET latest_order_id = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2845,6 +2890,7 @@ export interface SetLatestOrderRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -2883,7 +2929,7 @@ export const setOrderCanceled = optional<{ at: Date | string; id: string }, SetO
   'payments/set-order-canceled',
   `UPDATE orders o SET status = 'canceled', updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2897,6 +2943,7 @@ export interface SetOrderCanceledRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2924,7 +2971,7 @@ export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidR
   `UPDATE orders o SET status = 'paid', paid_at = $1,
   updated_at = greatest($1, updated_at + interval '1 millisecond')
 WHERE id = $2 AND status = 'pending'
-RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.status,
+RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
@@ -2938,6 +2985,7 @@ export interface SetOrderPaidRow {
   number: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'pending' | 'paid' | 'partially_refunded' | 'refunded' | 'canceled'
   items: Schemas['OrderItem'][]
   subtotal_amount: number
@@ -2964,7 +3012,7 @@ export const setPastDue = one<{ days: number; id: string }, SetPastDueRow>(
   'payments/set-past-due',
   `UPDATE subscriptions s SET status = 'past_due', tries = tries + 1,
   due_at = period_start + make_interval(days => $1)
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -2982,6 +3030,7 @@ export interface SetPastDueRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3092,7 +3141,7 @@ export const setSubscriptionActive = optional<{ card: object | string | null; re
   due_at = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval WHEN $2 THEN s.period_end END
 FROM prices p
 WHERE s.id = $4 AND p.id = s.price_id AND s.status IN ('past_due', 'unpaid')
-RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3110,6 +3159,7 @@ export interface SetSubscriptionActiveRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3148,7 +3198,7 @@ export const setSubscriptionCanceled = optional<{ at: Date | string; id: string 
   'payments/set-subscription-canceled',
   `UPDATE subscriptions s SET status = 'canceled', ended_at = $1, canceled_at = coalesce(canceled_at, $1),
   due_at = NULL, change = NULL, owed_amount = 0, paused_at = NULL, resumes_at = NULL
-WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $2 AND status <> 'canceled' RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3166,6 +3216,7 @@ export interface SetSubscriptionCanceledRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3202,7 +3253,7 @@ export interface SetSubscriptionCanceledRow {
  */
 export const setSubscriptionMetadata = one<{ metadata: object | string; id: string }, SetSubscriptionMetadataRow>(
   'payments/set-subscription-metadata',
-  `UPDATE subscriptions s SET metadata = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+  `UPDATE subscriptions s SET metadata = $1 WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3220,6 +3271,7 @@ export interface SetSubscriptionMetadataRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3312,7 +3364,7 @@ export interface SetTriesRow {
 export const setUnpaid = one<{ id: string }, SetUnpaidRow>(
   'payments/set-unpaid',
   `UPDATE subscriptions s SET status = 'unpaid', due_at = NULL
-WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3330,6 +3382,7 @@ export interface SetUnpaidRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3371,7 +3424,7 @@ export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPe
   paid_items = NULL
 FROM prices p
 WHERE s.id = $2 AND p.id = s.price_id
-RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3389,6 +3442,7 @@ export interface StartNextPeriodRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3438,7 +3492,7 @@ export const startSubscription = optional<{ start: Date | string; end: Date | st
     ELSE greatest($1, s.trial_end - interval '3 days') END
 FROM prices p
 WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
-RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3456,6 +3510,7 @@ export interface StartSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3545,7 +3600,7 @@ export const unpauseSubscription = one<{ at: Date | string; id: string }, Unpaus
   due_at = CASE WHEN s.trial_end = s.period_end
     THEN greatest($1, s.period_end + ($1 - s.paused_at) - interval '3 days')
     ELSE s.period_end + ($1 - s.paused_at) END
-WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.status,
+WHERE id = $2 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
 s.price_id, s.quantity, s.period_start AS current_period_start,
@@ -3563,6 +3618,7 @@ export interface UnpauseSubscriptionRow {
   id: string
   user_id: string | null
   customer_id: string
+  seller_organization_id: string | null
   status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
   items: Schemas['SubscriptionItem'][]
   price_id: string
@@ -3603,8 +3659,8 @@ export const updateDispute = one<{ status: 'needs_response' | 'under_review' | '
   evidence_due_at = $4, due_at = $5,
   updated_at = greatest($6, updated_at + interval '1 millisecond')
 WHERE id = $7
-RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.amount, d.currency, d.reason, d.status,
-d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
+RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
+d.reason, d.status, d.evidence_due_at, d.created_at, d.updated_at, d.project_id`,
   ['status', 'amount', 'reason', 'evidence_due_at', 'due_at', 'at', 'id'],
 )
 export interface UpdateDisputeRow {
@@ -3612,6 +3668,7 @@ export interface UpdateDisputeRow {
   order_id: string
   payment_id: string
   user_id: string | null
+  seller_organization_id: string | null
   amount: number
   currency: Schemas['Currency']
   reason: string

@@ -79,7 +79,7 @@ export interface FindSessionByIdRow {
  */
 export const findSession = optional<{ cookie_digest: string }, FindSessionRow>(
   'portal/find-session',
-  `SELECT t.id, t.customer_id, t.return_url, c.name, c.email
+  `SELECT t.id, t.customer_id, t.return_url, c.organization_id, c.name, c.email
 FROM portal_sessions t JOIN customers c ON c.id = t.customer_id
 WHERE t.cookie_digest = $1 AND t.expires_at > now() AND c.deleted_at IS NULL`,
   ['cookie_digest'],
@@ -89,6 +89,7 @@ export interface FindSessionRow {
   id: string
   customer_id: string
   return_url: string | null
+  organization_id: string | null
   name: string | null
   email: string | null
 }

@@ -54,6 +54,19 @@ export async function requireNoProjects(tx: Transaction, organizationId: string)
 }
 
 /**
+ * Ends the sales of a locked organization: archives its products and deletes its customers. Throws 409 while
+ * one of them has a subscription that runs or an open checkout session.
+ */
+export async function endSales(tx: Transaction, { id }: Organization): Promise<void> {
+  const { subscription, checkout } = await sql.blockersOfSales(tx, { id })
+  if (subscription)
+    throw conflict('subscription', 'A customer of the organization has a subscription. Cancel it first.')
+  if (checkout)
+    throw conflict('open_checkout', 'A customer of the organization has an open checkout. Expire it first.')
+  await sql.closeShop(tx, { id })
+}
+
+/**
  * Gives an organization limits of use (requests, tokens) of its own, or lets it share those of an owner,
  * which is the default: otherwise a user could multiply them by making organizations.
  * @returns the id of the owner; null for limits of its own. @throws 404.

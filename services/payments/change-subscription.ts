@@ -178,7 +178,8 @@ async function quoteOf(
   requireDistinct(items.map(({ price_id: id }) => id))
   const paid = paidItemsOf(subscription)
   const from = await priceItems(db, paid, { recurring: true, kept: paid })
-  const next = await priceItems(db, items, { recurring: true, kept: current })
+  const { seller_organization_id: seller } = subscription
+  const next = await priceItems(db, items, { recurring: true, kept: current, seller })
   if (next.currency !== from.currency)
     throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
   const newGateway = gateways.forChange(gateway, next.total)
@@ -242,9 +243,16 @@ export function itemsOf(lines: OrderLine[], subscription?: OwnedSubscription): O
   }))
 }
 
-/** Throws 403 for a customer who does not pay the rest of the period now: the seller decides about that. */
-export function requireProration(principal: Principal, proration: Proration = 'now'): void {
-  if (proration !== 'now' && !maySell(principal))
+/**
+ * Throws 403 for a customer who does not pay the rest of the period now: the seller decides about that. Only
+ * sellers open a subscription of an organization.
+ */
+export function requireProration(
+  principal: Principal,
+  { seller_organization_id: seller = null }: OwnedSubscription,
+  proration: Proration = 'now',
+): void {
+  if (proration !== 'now' && seller === null && !maySell(principal))
     throw forbidden('Only API keys with the scope payments:sell decide about the proration.', 'scope')
 }
 

@@ -6,12 +6,9 @@ import * as sql from '../../generated/sql/payments.ts'
 import { violatedConstraint } from '../../infra/database/errors.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { requireAccess } from '../projects/resource-access.ts'
-import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import type { Principal } from '../users/authentication.ts'
-import { withOwner, type OwnedOrder } from './orders.ts'
-import type { SalesFilter } from './sales.ts'
+import { withOwner, type OrderRequest, type OwnedOrder } from './orders.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Checkout = components['schemas']['Checkout']
 
@@ -26,12 +23,12 @@ export type OwnedCheckout = Checkout & {
 }
 
 /**
- * Reads the session that the request names, if the caller is authorized for the operation. One statement.
+ * Reads the session that the request names, if the caller is authorized for the operation.
  * @param options.lockProject locks the session's project, but not the session.
  */
 export async function openCheckout(
   db: Db,
-  request: { operation: OperationInfo; params: { id: string }; principal: Principal },
+  request: OrderRequest,
   { lockProject = false } = {},
 ): Promise<OwnedCheckout> {
   const {
@@ -39,8 +36,8 @@ export async function openCheckout(
     principal,
   } = request
   const read = lockProject ? sql.readCheckoutAndLockProject : sql.readCheckout
-  const row = withOwner(await read(db, { id, user_id: principal.userId }))
-  requireAccess(row, request, { name: 'checkout session', id })
+  const found = withOwner(await read(db, { id, user_id: principal.userId }))
+  const row = await requireSaleAccess(db, found, request, { name: 'checkout session', id })
   const { your_role: _role, project_status: _project, ...checkout } = row
   return checkout
 }

@@ -93,8 +93,8 @@ async function createOrder(
   if (items === undefined) throw invalidField('items', 'required', 'Either items or order_id is required.')
   const recurring = mode === 'subscription'
   if (recurring) requireDistinct(items.map(({ price_id: id }) => id))
-  const { ownerId } = await openSale(tx, services, request, body)
-  const priced = await priceItems(tx, items, { recurring })
+  const { ownerId, seller } = await openSale(tx, services, request, body)
+  const priced = await priceItems(tx, items, { recurring, seller })
   const { events, gateways } = services
   const createdBy = request.principal.userId
   const gateway = gateways.forTotal(priced.total)

@@ -40,10 +40,10 @@ export async function createSubscription(
 ): Promise<OwnedSubscription> {
   const { items, project_id: projectId = null, trial_days: wanted, metadata } = body
   const { principal } = request
-  if (wanted !== undefined && !maySell(principal))
+  const { ownerId, customerId, seller } = await openSale(tx, services, request, body)
+  if (wanted !== undefined && seller === null && !maySell(principal))
     throw forbidden('Only API keys with the scope payments:sell decide about a trial.', 'scope')
-  const { ownerId, customerId } = await openSale(tx, services, request, body)
-  const priced = await priceItems(tx, items, { recurring: true })
+  const priced = await priceItems(tx, items, { recurring: true, seller })
   requireDistinct(items.map(({ price_id: id }) => id))
   const gateway = services.gateways.forTotal(priced.total)
   gateway.requireAmount(priced.total, priced.currency, 'items')

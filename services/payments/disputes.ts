@@ -6,18 +6,17 @@ import type { Db, SqlClient, Transaction } from '../../infra/database/database.t
 import type { Page } from '../../infra/database/pagination.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { requireAccess } from '../projects/resource-access.ts'
 import type { PaymentServices } from './gateway.ts'
 import type { OrderRequest, OwnedOrder } from './orders.ts'
-import type { SalesFilter } from './sales.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Dispute = components['schemas']['Dispute']
 
-/** Reads the dispute that the request names, if the caller has access to it. One statement. */
+/** Reads the dispute that the request names, if the caller has access to it. */
 export async function openDispute(db: Db, request: OrderRequest): Promise<Dispute> {
   const { id } = request.params
-  const row = await sql.readDispute(db, { id, user_id: request.principal.userId })
-  requireAccess(row, request, { name: 'dispute', id })
+  const found = await sql.readDispute(db, { id, user_id: request.principal.userId })
+  const row = await requireSaleAccess(db, found, request, { name: 'dispute', id })
   const { your_role: _role, project_status: _project, owner_id: _owner, ...dispute } = row
   return dispute
 }

@@ -6,11 +6,10 @@ import type { Db, Transaction, SqlClient } from '../../infra/database/database.t
 import * as sql from '../../generated/sql/payments.ts'
 import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
-import { requireAccess } from '../projects/resource-access.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { SalesFilter } from './sales.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
@@ -40,7 +39,7 @@ export interface OrderRequest {
 }
 
 /**
- * Reads the order that the request names, if the caller is authorized for the operation. One statement.
+ * Reads the order that the request names, if the caller is authorized for the operation.
  * @param options.lockProject locks the order's project, but not the order: `lockOrder` locks it after its
  * subscription.
  */
@@ -54,8 +53,8 @@ export async function openOrder(
     principal,
   } = request
   const read = lockProject ? sql.readOrderAndLockProject : sql.readOrder
-  const row = withOwner(await read(db, { id, user_id: principal.userId }))
-  requireAccess(row, request, { name: 'order', id })
+  const found = withOwner(await read(db, { id, user_id: principal.userId }))
+  const row = await requireSaleAccess(db, found, request, { name: 'order', id })
   const { your_role: _role, project_status: _project, ...order } = row
   return order
 }
@@ -90,17 +89,24 @@ export interface PricedItems {
   now: Date
 }
 
+interface PriceOptions {
+  recurring?: boolean
+  kept?: OrderItems
+  seller?: string | null
+}
+
 /**
  * Computes the lines and the total of an order. Throws 404 for an unknown price. Throws 400, naming the item,
  * for an inactive price, mixed currencies or billing periods, or the wrong price type, and 400 for a total
  * above the maximum.
  * @param options.recurring true if the prices must be recurring, false if they must be one-time.
  * @param options.kept items that may have an inactive price, because the subscription has it.
+ * @param options.seller the organization that sells; default: the operator. The others' prices are unknown.
  */
 export async function priceItems(
   db: Db,
   items: OrderItems,
-  { recurring = false, kept = [] }: { recurring?: boolean; kept?: OrderItems } = {},
+  { recurring = false, kept = [], seller = null }: PriceOptions = {},
 ): Promise<PricedItems> {
   const prices = new Map(
     (await sql.readPrices(db, { ids: [...new Set(items.map((item) => item.price_id))] })).map((price) => [
@@ -111,9 +117,9 @@ export async function priceItems(
   const lines = items.map(({ price_id: id, quantity = 1 }, i): OrderLine => {
     const field = `items[${i}].price_id`
     const price = prices.get(id)
-    if (price === undefined) throw notFound('price', id)
-    if (!price.active && !kept.some((item) => item.price_id === id))
-      throw invalidField(field, 'active', `The price ${id} is not active.`)
+    const isKept = kept.some((item) => item.price_id === id)
+    if (price === undefined || (price.organization_id !== seller && !isKept)) throw notFound('price', id)
+    if (!price.active && !isKept) throw invalidField(field, 'active', `The price ${id} is not active.`)
     if (price.recurring !== recurring)
       throw invalidField(
         field,

@@ -4,17 +4,16 @@ import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import * as sql from '../../generated/sql/payments.ts'
-import { requireAccess } from '../projects/resource-access.ts'
 import type { OrderRequest } from './orders.ts'
-import type { SalesFilter } from './sales.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Payment = components['schemas']['Payment']
 
-/** Reads the payment that the request names, if the caller has access to it. One statement. */
+/** Reads the payment that the request names, if the caller has access to it. */
 export async function openPayment(db: Db, request: OrderRequest): Promise<Payment> {
   const { id } = request.params
-  const row = await sql.readPayment(db, { id, user_id: request.principal.userId })
-  requireAccess(row, request, { name: 'payment', id })
+  const found = await sql.readPayment(db, { id, user_id: request.principal.userId })
+  const row = await requireSaleAccess(db, found, request, { name: 'payment', id })
   const { your_role: _role, project_status: _project, owner_id: _owner, ...payment } = row
   return toPayment(payment)
 }

@@ -9,9 +9,8 @@ import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { post, subjectOf } from './ledger.ts'
 import { findOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
-import { requireAccess } from '../projects/resource-access.ts'
 import type { PaymentServices } from './gateway.ts'
-import type { SalesFilter } from './sales.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Refund = components['schemas']['Refund']
 
@@ -19,7 +18,7 @@ export type Refund = components['schemas']['Refund']
 export async function openRefund(db: Db, request: OrderRequest): Promise<Refund> {
   const { id } = request.params
   const found = await sql.findRefundAccess(db, { id, user_id: request.principal.userId })
-  requireAccess(found, request, { name: 'refund', id })
+  await requireSaleAccess(db, found, request, { name: 'refund', id })
   return await sql.readRefund(db, { id })
 }
 

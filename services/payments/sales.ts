@@ -1,41 +1,62 @@
 // Access to sales: the lists of orders, checkout sessions, subscriptions and refunds, and sales to other
-// users. Sellers (`payments:sell`) list the sales of all users and projects; everyone else lists those of a
-// project, those of an organization that they administer, or their own outside all projects.
+// users. Operators (`payments:sell`) list the operator's sales to all users and projects; everyone else lists
+// those of a project, those of an organization that they administer, or their own outside all projects. What
+// an organization sells is its admins' alone.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { ApiError, forbidden, invalidField } from '../../infra/errors.ts'
+import { ApiError, forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
-import { requireKeyForAllProjects, requireUnrestrictedKey } from '../projects/resource-access.ts'
+import {
+  requireAccess,
+  requireKeyForAllProjects,
+  requireUnrestrictedKey,
+  type WorkspaceResource,
+} from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
-import { customerOfUser, requireBuyer, userOfCustomer } from './customers.ts'
+import { customerOfUser, findCustomer, requireBuyer, userOfCustomer } from './customers.ts'
+import { requireSeller } from './sellers.ts'
 
 interface SalesRequest {
   operation: OperationInfo
   principal: Principal
   noteProject?(id: string): void
-  query: { project_id?: string; organization_id?: string; user_id?: string }
+  query: {
+    project_id?: string
+    organization_id?: string
+    user_id?: string
+    seller_organization_id?: string
+  }
 }
 
-/** The filters of a list of sales. Without any, the list has the sales of all users and projects. */
+/** The filters of a list of sales. Without any, the list has the operator's sales to all users and projects. */
 export interface SalesFilter {
   workspace_id: string | undefined
   organization_id: string | undefined
   user_id: string | undefined
+  seller_organization_id: string | undefined
 }
 
 /**
  * Authorizes a list of sales.
  * @throws 404 for a project or an organization that does not exist, 403 for another user, or without access.
  */
-export async function openSales(
-  db: Db,
-  { operation, principal, noteProject, query }: SalesRequest,
-): Promise<SalesFilter> {
+export async function openSales(db: Db, request: SalesRequest): Promise<SalesFilter> {
+  const { operation, principal, noteProject, query } = request
   const { project_id: projectId, organization_id: organizationId, user_id: userId } = query
-  const filter = { workspace_id: projectId, organization_id: organizationId, user_id: userId }
+  const { seller_organization_id: seller } = query
+  const filter = {
+    workspace_id: projectId,
+    organization_id: organizationId,
+    user_id: userId,
+    seller_organization_id: seller,
+  }
+  if (seller !== undefined) {
+    await requireSeller(db, request, seller)
+    return filter
+  }
   if (maySell(principal)) {
     if (projectId === undefined || organizationId !== undefined) requireKeyForAllProjects(principal)
     if (projectId !== undefined)
@@ -63,7 +84,27 @@ export async function openSales(
   }
 }
 
-/** Whether the caller may sell to other users. */
+interface SaleResource extends WorkspaceResource {
+  seller_organization_id?: string | null
+}
+
+/** `requireAccess` for a sale: that of an organization does not exist for others than its admins. */
+export async function requireSaleAccess<Found extends SaleResource>(
+  db: Db,
+  found: Found | undefined,
+  request: SaleRequest,
+  resource: { name: string; id: string },
+): Promise<Found> {
+  const seller = found?.seller_organization_id ?? null
+  if (found === undefined || seller === null) {
+    requireAccess(found, request, resource)
+    return found
+  }
+  await requireSeller(db, request, seller, () => notFound(resource.name, resource.id))
+  return found
+}
+
+/** Whether the caller may sell to other users, for the operator. */
 export function maySell(principal: Principal): boolean {
   return isOperator(principal, 'payments:sell')
 }
@@ -84,7 +125,8 @@ export interface Buyer {
 /**
  * Authorizes a new sale, in a project or outside all projects, and locks the project and the customer. The
  * role in the project and the quota are those of the buyer, the scopes those of the caller.
- * @returns the owner of the sale, which is the user or a customer without one, and the customer.
+ * @returns the owner of the sale, which is the user or a customer without one, the customer, and the seller:
+ * an organization, or null for the operator.
  * @throws 404 for an unknown user, customer or project, 403 without permission, 409 for the project's status.
  */
 export async function openSale(
@@ -92,20 +134,25 @@ export async function openSale(
   { events }: { events: Emitter },
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
-): Promise<{ ownerId: string; customerId: string }> {
+): Promise<{ ownerId: string; customerId: string; seller: string | null }> {
   let buyerId = userId ?? request.principal.userId
   if (customerId !== undefined) {
-    requireSeller(request.principal, customerId)
+    const seller = (await findCustomer(tx, customerId))?.organization_id ?? null
+    // To others it is as if there were no such customer.
+    const missing = (): Error =>
+      refusalToSell(request.principal, customerId) ?? notFound('customer', customerId)
+    if (seller === null) requireMaySell(request.principal, customerId)
+    else await requireSeller(tx, request, seller, missing)
     if (userId !== undefined)
       throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')
     const user = await userOfCustomer(tx, customerId)
     if (user === null && projectId !== undefined)
       throw invalidField('project_id', 'customer', 'A customer without a user buys outside of projects.')
-    if (user === null) return { ownerId: customerId, customerId }
+    if (user === null) return { ownerId: customerId, customerId, seller }
     buyerId = user
   }
   await authorizeSale(tx, request, projectId ?? null, buyerId)
-  return { ownerId: buyerId, customerId: await customerOfUser(tx, events, buyerId) }
+  return { ownerId: buyerId, customerId: await customerOfUser(tx, events, buyerId), seller: null }
 }
 
 async function authorizeSale(
@@ -118,7 +165,7 @@ async function authorizeSale(
     await openWorkspace(tx, { operation, principal, noteProject }, projectId, { lock: true })
     return
   }
-  requireSeller(principal, buyerId)
+  requireMaySell(principal, buyerId)
   await requireBuyer(tx, buyerId)
   await openWorkspace(tx, { operation, principal: { ...principal, userId: buyerId } }, projectId, {
     lock: true,
@@ -137,12 +184,18 @@ export function sellerOf(principal: Principal, buyerId: string): Principal {
   return principal.projectIds === null ? { ...principal, userId: buyerId } : principal
 }
 
-/** Throws 403 unless the caller may sell to the user. */
-function requireSeller(principal: Principal, buyerId: string): void {
+/** Throws 403 unless the caller may sell to the user for the operator. */
+function requireMaySell(principal: Principal, buyerId: string): void {
+  const refusal = refusalToSell(principal, buyerId)
+  if (refusal !== null) throw refusal
+}
+
+function refusalToSell(principal: Principal, buyerId: string): Error | null {
   if (!maySell(principal))
-    throw forbidden('Only API keys with the scope payments:sell can sell to other users.', 'owner', buyerId)
+    return forbidden('Only API keys with the scope payments:sell can sell to other users.', 'owner', buyerId)
   if (principal.projectIds !== null)
-    throw forbidden('An API key that is limited to projects cannot sell to other users.', 'project_ids')
+    return forbidden('An API key that is limited to projects cannot sell to other users.', 'project_ids')
+  return null
 }
 
 function isMissingRole(error: unknown): boolean {

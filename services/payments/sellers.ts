@@ -35,3 +35,13 @@ export async function requireSeller(
   const role = (await find(db, { id: organizationId, user_id: userId }))?.your_membership?.role
   if (role !== 'admin' && role !== 'owner') throw missing()
 }
+
+/** The name that customers see: that of the organization that sells, or of the operator. */
+export async function sellerName(
+  db: Db,
+  organizationId: string | null | undefined,
+  operator: string,
+): Promise<string> {
+  if (organizationId == null) return operator
+  return (await sql.findOrganization(db, { id: organizationId, user_id: '' }))?.name ?? 'A former seller'
+}

@@ -4,12 +4,9 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, Transaction, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
-import { requireAccess } from '../projects/resource-access.ts'
-import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import type { Principal } from '../users/authentication.ts'
-import { withOwner } from './orders.ts'
-import type { SalesFilter } from './sales.ts'
+import { withOwner, type OrderRequest } from './orders.ts'
+import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Subscription = components['schemas']['Subscription']
 export type SubscriptionItem = components['schemas']['SubscriptionItem']
@@ -43,12 +40,11 @@ export interface SandboxCard {
 }
 
 /**
- * Reads the subscription that the request names, if the caller is authorized for the operation. One
- * statement. `lock` locks the subscription and its project.
+ * Reads the subscription that the request names, if the caller is authorized for the operation. `lock` locks the subscription and its project.
  */
 export async function openSubscription(
   db: Db,
-  request: { operation: OperationInfo; params: { id: string }; principal: Principal },
+  request: OrderRequest,
   { lock = false } = {},
 ): Promise<OwnedSubscription> {
   const {
@@ -56,8 +52,8 @@ export async function openSubscription(
     principal,
   } = request
   const read = lock ? sql.readAndLockSubscription : sql.readSubscription
-  const row = withOwner(await read(db, { id, user_id: principal.userId }))
-  requireAccess(row, request, { name: 'subscription', id })
+  const found = withOwner(await read(db, { id, user_id: principal.userId }))
+  const row = await requireSaleAccess(db, found, request, { name: 'subscription', id })
   const { your_role: _role, project_status: _project, ...subscription } = row
   return subscription
 }

@@ -1,12 +1,11 @@
 // Organizations that sell: what their admins do, and that nobody else knows of it.
 import t from 'tap'
 import { newId } from '../../infra/ids.ts'
-import { allScopes } from '../../services/users/scopes.ts'
 import { recordChanges } from '../support/server/changes.ts'
-import { createApiKey, createProject } from '../support/database/db-fixtures.ts'
 import { insertedCustomer, insertedProduct } from '../support/database/db-fixtures-payments.ts'
-import { createClient, type Client } from '../support/http/client.ts'
-import { startServer, type Person } from '../support/server/server.ts'
+import type { Client } from '../support/http/client.ts'
+import { createShop, join, strangersTo, type Shop } from '../support/payments/shops.ts'
+import { startServer } from '../support/server/server.ts'
 
 const quota = 12
 const env = { QUOTA_PRODUCTS: String(quota), QUOTA_PRICES: String(quota) }
@@ -18,59 +17,9 @@ const products = '/payments/products'
 const prices = '/payments/prices'
 const customers = '/payments/customers'
 
-interface Shop {
-  id: string
-  owner: Person
-  client: Client
-}
-
-async function createShop(): Promise<Shop> {
-  const owner = await server.person()
-  const { body } = await owner.client.post('/organizations', { name: 'Shop' })
-  return { id: body.id, owner, client: owner.client }
-}
-
-async function join({ id }: Shop, role: 'member' | 'admin'): Promise<Person> {
-  const person = await server.person()
-  const now = new Date()
-  await prisma.organizationMember.create({
-    data: { id: newId('omb'), organizationId: id, userId: person.id, role, status: 'active', createdAt: now },
-  })
-  return person
-}
-
-/** Everyone who may not sell for the shop. */
-async function others(shop: Shop): Promise<Array<[string, Client]>> {
-  const former = await join(shop, 'admin')
-  await prisma.organizationMember.deleteMany({ where: { userId: former.id } })
-  const project = await createProject({ server, caller: shop.owner, role: 'owner' })
-  const limited = await createApiKey(server, shop.owner.id, { scopes: [...allScopes], projectIds: [project] })
-  const weak = await createApiKey(server, shop.owner.id, { scopes: ['payments:read', 'payments:write'] })
-  const { body: account } = await shop.client.post('/service-accounts', {
-    name: 'Robot',
-    organization_id: shop.id,
-    role: 'admin',
-  })
-  const scopes = ['payments:read', 'payments:write', 'payments:sell']
-  const { body: robot } = await shop.client.post(`/service-accounts/${account.id}/api-keys`, {
-    name: 'k',
-    scopes,
-  })
-  return [
-    ['an admin of another organization', (await createShop()).client],
-    ['a member', (await join(shop, 'member')).client],
-    ['a former admin', former.client],
-    ['a stranger', (await server.person()).client],
-    ['the operator', admin.client],
-    ['a key for a project', createClient(server.url, limited.secret)],
-    ['a key without the scope', createClient(server.url, weak.secret)],
-    ['a service account', createClient(server.url, robot.key)],
-  ]
-}
-
-const shop = await createShop()
-const manager = await join(shop, 'admin')
-const strangers = await others(shop)
+const shop = await createShop(server)
+const manager = await join(server, shop, 'admin')
+const strangers = await strangersTo(server, shop)
 const of = `organization_id=${shop.id}`
 
 async function createSold({ id, client }: Shop = shop) {
@@ -194,7 +143,7 @@ t.test('the events belong to the organization', async (t) => {
 })
 
 t.test('a stored answer is for the admins of the moment', async (t) => {
-  const leaver = await join(shop, 'admin')
+  const leaver = await join(server, shop, 'admin')
   const idempotency = { headers: { 'idempotency-key': newId('evt') } }
   const create = async () =>
     await leaver.client.post(products, { name: 'Once', organization_id: shop.id }, idempotency)
@@ -215,7 +164,7 @@ t.test('explains who may change what an organization sells', async (t) => {
 })
 
 t.test('an organization has a limit of products and prices', async (t) => {
-  const { id, client } = await createShop()
+  const { id, client } = await createShop(server)
   const add = async () => await client.post(products, { name: 'Book', organization_id: id })
   const { body: product } = await add()
   const addPrice = async () =>

@@ -1,38 +1,50 @@
 -- The name of a resource in messages, and the access of a user to it, for a resource of any kind with an
--- optional project.
+-- optional project. Of a sale: the organization that sells.
 -- @optional
-SELECT 'file' AS name, {projects/access row=f role=storage_role}
+SELECT 'file' AS name, NULL AS seller_organization_id,
+  {projects/access row=f role=storage_role}
 FROM files f WHERE f.id = :id
 UNION ALL
-SELECT 'knowledge base' AS name, {projects/access row=k role=ai_role}
+SELECT 'knowledge base' AS name, NULL AS seller_organization_id,
+  {projects/access row=k role=ai_role}
 FROM knowledge_bases k WHERE k.id = :id
 UNION ALL
-SELECT 'document' AS name, {projects/access row=k role=ai_role}
+SELECT 'document' AS name, NULL AS seller_organization_id,
+  {projects/access row=k role=ai_role}
 FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id WHERE d.id = :id
 UNION ALL
-SELECT 'session' AS name, {projects/access row=c role=ai_role}
+SELECT 'session' AS name, NULL AS seller_organization_id,
+  {projects/access row=c role=ai_role}
 FROM ai_sessions c WHERE c.id = :id
 UNION ALL
-SELECT 'message' AS name, {projects/access row=m role=ai_role}
+SELECT 'message' AS name, NULL AS seller_organization_id,
+  {projects/access row=m role=ai_role}
 FROM {chat/owned-message}
 UNION ALL
-SELECT 'order' AS name, {projects/access row=o role=payments_role}
+SELECT 'order' AS name, o.seller_organization_id,
+  {projects/access row=o role=payments_role}
 FROM orders o WHERE o.id = :id
 UNION ALL
-SELECT 'refund' AS name, {projects/access row=r role=payments_role}
+SELECT 'refund' AS name, r.seller_organization_id,
+  {projects/access row=r role=payments_role}
 FROM refunds r WHERE r.id = :id
 UNION ALL
-SELECT 'payment' AS name, {projects/access row=p role=payments_role}
+SELECT 'payment' AS name, p.seller_organization_id,
+  {projects/access row=p role=payments_role}
 FROM payments p WHERE p.id = :id
 UNION ALL
-SELECT 'dispute' AS name, {projects/access row=d role=payments_role}
+SELECT 'dispute' AS name, d.seller_organization_id,
+  {projects/access row=d role=payments_role}
 FROM disputes d WHERE d.id = :id
 UNION ALL
-SELECT 'checkout session' AS name, {projects/access row=h role=payments_role}
+SELECT 'checkout session' AS name, h.seller_organization_id,
+  {projects/access row=h role=payments_role}
 FROM checkouts h WHERE h.id = :id
 UNION ALL
-SELECT 'subscription' AS name, {projects/access row=s role=payments_role}
+SELECT 'subscription' AS name, s.seller_organization_id,
+  {projects/access row=s role=payments_role}
 FROM subscriptions s WHERE s.id = :id
 UNION ALL
-SELECT 'upload' AS name, {projects/access row=u role=storage_role}
+SELECT 'upload' AS name, NULL AS seller_organization_id,
+  {projects/access row=u role=storage_role}
 FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = :id

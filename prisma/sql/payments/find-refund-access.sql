@@ -1,5 +1,5 @@
 -- The caller's access to a refund.
 -- @optional
-SELECT {projects/access row=r role=payments_role}
+SELECT r.seller_organization_id, {projects/access row=r role=payments_role}
 FROM refunds r
 WHERE r.id = :id

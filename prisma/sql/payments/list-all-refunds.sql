@@ -1,4 +1,4 @@
--- Refunds. Without a filter: all refunds, for operators.
+-- Refunds. Without a filter: all refunds of the operator, for operators.
 -- @page
 SELECT {refund-columns}
 FROM refunds r
@@ -7,6 +7,10 @@ WHERE true
 coalesce(r.project_id, r.owner_id) = :workspace_id
 -- @filter organization_id searches
 r.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
+-- @filter seller_organization_id
+r.seller_organization_id = :seller_organization_id
+-- @otherwise
+r.seller_organization_id IS NULL
 -- @filter user_id
 r.owner_id = :user_id
 -- @common r.id=ref r.updated_at r.metadata

@@ -1,4 +1,4 @@
--- Checkout sessions. Without a filter: all sessions, for operators.
+-- Checkout sessions. Without a filter: all sessions of the operator, for operators.
 -- @page
 SELECT {checkout-columns}, c.project_id
 FROM checkouts c
@@ -7,6 +7,10 @@ WHERE true
 coalesce(c.project_id, c.owner_id) = :workspace_id
 -- @filter organization_id searches
 c.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
+-- @filter seller_organization_id
+c.seller_organization_id = :seller_organization_id
+-- @otherwise
+c.seller_organization_id IS NULL
 -- @filter user_id
 c.owner_id = :user_id
 -- @filter customer_id

@@ -1,4 +1,4 @@
--- Disputes. Without a filter: all disputes, for operators.
+-- Disputes. Without a filter: all disputes of the operator, for operators.
 -- @page
 SELECT {dispute-columns}, d.project_id
 FROM disputes d
@@ -7,6 +7,10 @@ WHERE true
 coalesce(d.project_id, d.owner_id) = :workspace_id
 -- @filter organization_id searches
 d.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = :organization_id)
+-- @filter seller_organization_id
+d.seller_organization_id = :seller_organization_id
+-- @otherwise
+d.seller_organization_id IS NULL
 -- @filter user_id
 d.owner_id = :user_id
 -- @common d.id=dp d.updated_at

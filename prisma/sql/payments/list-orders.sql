@@ -1,4 +1,4 @@
--- Orders. Without a filter: all orders, for operators.
+-- Orders. Without a filter: all orders of the operator, for operators.
 -- @page
 SELECT {order-columns items=order_items}, o.project_id
 FROM orders o
@@ -7,6 +7,10 @@ WHERE true
 o.workspace_id = :workspace_id
 -- @filter organization_id searches
 o.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
+-- @filter seller_organization_id
+o.seller_organization_id = :seller_organization_id
+-- @otherwise
+o.seller_organization_id IS NULL
 -- @filter user_id
 o.owner_id = :user_id
 -- @filter customer_id

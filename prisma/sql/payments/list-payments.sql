@@ -1,4 +1,4 @@
--- Payments. Without a filter: all payments, for operators.
+-- Payments. Without a filter: all payments of the operator, for operators.
 -- @page
 SELECT {payment-columns}, p.project_id
 FROM payments p
@@ -7,6 +7,10 @@ WHERE true
 coalesce(p.project_id, p.owner_id) = :workspace_id
 -- @filter organization_id searches
 p.project_id IN (SELECT j.id FROM projects j WHERE j.organization_id = :organization_id)
+-- @filter seller_organization_id
+p.seller_organization_id = :seller_organization_id
+-- @otherwise
+p.seller_organization_id IS NULL
 -- @filter user_id
 p.owner_id = :user_id
 -- @common p.id=pay p.updated_at

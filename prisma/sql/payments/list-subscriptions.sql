@@ -1,4 +1,4 @@
--- Subscriptions. Without a filter: all subscriptions, for operators.
+-- Subscriptions. Without a filter: all subscriptions of the operator, for operators.
 -- @page
 SELECT {subscription-columns}, s.project_id
 FROM subscriptions s
@@ -7,6 +7,10 @@ WHERE true
 s.workspace_id = :workspace_id
 -- @filter organization_id searches
 s.project_id IN (SELECT p.id FROM projects p WHERE p.organization_id = :organization_id)
+-- @filter seller_organization_id
+s.seller_organization_id = :seller_organization_id
+-- @otherwise
+s.seller_organization_id IS NULL
 -- @filter user_id
 s.owner_id = :user_id
 -- @filter customer_id

@@ -2,7 +2,7 @@
 -- @type currency Schemas['Currency']
 -- @type items Schemas['OrderItem'][]
 -- @type metadata Record<string, string>
-o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id!", o.status,
+o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id!", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
    'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
  FROM {items} i WHERE i.order_id = o.id) AS "items!",

@@ -3,7 +3,7 @@
 -- @type metadata Record<string, string>
 -- @type items Schemas['SubscriptionItem'][]
 -- @type scheduled_change Schemas['ScheduledChange'] | null
-s.id, s.owner_id AS user_id, s.customer_id AS "customer_id!", s.status,
+s.id, s.owner_id AS user_id, s.customer_id AS "customer_id!", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items!",
 s.price_id, s.quantity, s.period_start AS current_period_start,

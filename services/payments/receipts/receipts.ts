@@ -9,6 +9,7 @@ import { invalidState } from '../../../infra/errors.ts'
 import type { Bytes } from '../../../infra/contract/operation.ts'
 import { formatAmount } from '../currency.ts'
 import type { OwnedOrder } from '../orders.ts'
+import { sellerName } from '../sellers.ts'
 import type { Receipt } from './model.ts'
 import { renderInThread } from './pdf-thread.ts'
 import { renderReceiptHtml, receiptContentSecurityPolicy } from './html.ts'
@@ -40,10 +41,11 @@ export async function createReceipt(
 export async function readReceipt(
   db: Db,
   order: OwnedOrder,
-  seller: string,
-): Promise<{ receipt: Receipt; buyerEmail: string | null }> {
+  operator: string,
+): Promise<{ receipt: Receipt; buyerEmail: string | null; gateway: string }> {
   const state = await sql.readPaidState(db, { id: order.id })
-  return { receipt: toReceipt(order, state, seller), buyerEmail: state.buyer_email }
+  const receipt = toReceipt(order, state, await sellerName(db, order.seller_organization_id, operator))
+  return { receipt, buyerEmail: state.buyer_email, gateway: state.gateway }
 }
 
 function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: string): Receipt {

@@ -158,6 +158,19 @@ export const exceptions: Exception[] = [
     reason: 'only its admins know whether an organization sells',
   },
   {
+    operations: [
+      'listOrders',
+      'listCheckouts',
+      'listSubscriptions',
+      'listAllRefunds',
+      'listPayments',
+      'listDisputes',
+    ],
+    field: 'query seller_organization_id',
+    expected: 404,
+    reason: 'only its admins know what an organization sells',
+  },
+  {
     operations: ['createCheckout'],
     callers: ['operator'],
     expected: 'allowed',

@@ -1,0 +1,285 @@
+// Sales of organizations: their admins make and see them, and nobody else does, the operator included.
+import t from 'tap'
+import { newId } from '../../infra/ids.ts'
+import { recordChanges } from '../support/server/changes.ts'
+import {
+  advance,
+  advanceTo,
+  cards,
+  createCatalog,
+  createCheckout,
+  pages,
+  payWithCard,
+  subscribe,
+} from '../support/operations/catalog-fixtures.ts'
+import type { Client } from '../support/http/client.ts'
+import { createShop, join, strangersTo, type Shop } from '../support/payments/shops.ts'
+import { makeEndpoint, startWorkingServer } from '../support/server/working-server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+
+const server = await startWorkingServer(t)
+const { admin } = server
+const { pool, prisma } = server.services.database
+const changes = await recordChanges(t, server)
+const day = 86_400
+
+const shop = await createShop(server)
+const manager = await join(server, shop, 'admin')
+const strangers = await strangersTo(server, shop)
+const catalog = await createCatalog(server)
+
+interface Goods {
+  price: string
+  monthly: string
+  customer: string
+}
+
+async function stock({ id, client }: Shop): Promise<Goods> {
+  const { body: product } = await client.post('/payments/products', { name: 'Atlas', organization_id: id })
+  const price = async (fields: object) =>
+    (
+      await client.post('/payments/prices', {
+        product_id: product.id,
+        unit_amount: 2500,
+        currency: 'eur',
+        ...fields,
+      })
+    ).body.id
+  const customer = await client.post('/payments/customers', {
+    organization_id: id,
+    email: 'ada@shop.example',
+  })
+  const recurring = { interval: 'month', interval_count: 1 }
+  return { price: await price({}), monthly: await price({ recurring }), customer: customer.body.id }
+}
+
+const goods = await stock(shop)
+const kinds = ['orders', 'checkout', 'subscriptions', 'payments', 'refunds', 'disputes']
+const listOf = async (client: Client, kind: string, query = '') =>
+  (await client.get(`/payments/${kind}?limit=100${query}`)).body
+const seller = `seller_organization_id=${shop.id}`
+
+/** A paid order with a refund, a disputed one, and a subscription. */
+async function sell() {
+  const { price, monthly, customer } = goods
+  const sale = { customer_id: customer, items: [{ price_id: price }] }
+  const paid = await createCheckout(manager, sale)
+  await payWithCard(server, paid.id, cards.succeeds)
+  const disputed = await createCheckout(manager, sale)
+  await payWithCard(server, disputed.id, '4000 0000 0000 0259')
+  const refund = await shop.client.post(`/payments/orders/${paid.order_id}/refunds`, { amount: 500 })
+  t.match(refund, { status: 201, body: { seller_organization_id: shop.id, amount: 500 } })
+  const subscribed = await subscribe(server, manager, monthly, { customer_id: customer } as object)
+  const pending = await shop.client.post('/payments/orders', sale)
+  t.match(pending, { status: 201, body: { seller_organization_id: shop.id, user_id: null } })
+  return { paid, disputed, refund: refund.body.id, subscribed, pending: pending.body.id }
+}
+
+const sold = await sell()
+
+t.test('admins sell to the customers of their organization', async (t) => {
+  const { client } = manager
+  const { paid, refund, subscribed } = sold
+  t.match((await client.get(`/payments/orders/${paid.order_id}`)).body, {
+    status: 'partially_refunded',
+    seller_organization_id: shop.id,
+    user_id: null,
+    refunded_amount: 500,
+  })
+  t.match((await client.get(`/payments/refunds/${refund}`)).body, { seller_organization_id: shop.id })
+  const { body } = await client.get(`/payments/subscriptions/${subscribed.id}`)
+  t.match(body, { status: 'active', seller_organization_id: shop.id })
+  for (const kind of kinds) {
+    const { data, pagination } = await listOf(client, kind, `&${seller}`)
+    t.ok(data.length > 0, kind)
+    t.equal(pagination.total, data.length)
+    t.ok(
+      data.every((each: any) => each.seller_organization_id === shop.id),
+      kind,
+    )
+    for (const { id } of data) t.match((await client.get(`/payments/${kind}/${id}`)).body, { id })
+  }
+  const methods = await client.get(`/payments/customers/${goods.customer}/payment-methods`)
+  t.match(methods.body.data, [{ seller_organization_id: shop.id }])
+  const receipt = await client.get(`/payments/orders/${paid.order_id}/receipt`)
+  t.match(receipt, { status: 200, text: /Shop/ })
+  const preview = { items: [{ price_id: goods.monthly, quantity: 2 }] }
+  t.equal((await client.post(`/payments/subscriptions/${subscribed.id}/preview`, preview)).status, 200)
+  const changed = await client.put(`/payments/subscriptions/${subscribed.id}`, {
+    ...preview,
+    proration: 'none',
+  })
+  t.match(changed, { status: 200, body: { quantity: 2 } })
+})
+
+t.test('a sale has the prices of its seller only', async (t) => {
+  const other = await createShop(server)
+  const { price, customer } = await stock(other)
+  const before = await changes()
+  for (const [client, body] of [
+    [shop.client, { customer_id: goods.customer, items: [{ price_id: price }] }],
+    [shop.client, { customer_id: goods.customer, items: [{ price_id: catalog.price }] }],
+    [shop.client, { customer_id: goods.customer, items: [{ price_id: goods.price }, { price_id: price }] }],
+    [shop.client, { items: [{ price_id: goods.price }] }],
+    [admin.client, { items: [{ price_id: goods.price }] }],
+    [admin.client, { customer_id: goods.customer, items: [{ price_id: goods.price }] }],
+  ] as const) {
+    t.equal((await client.post('/payments/orders', body)).status, 404)
+    t.equal((await client.post('/payments/checkout', { ...pages, ...body })).status, 404)
+  }
+  // To who may not sell to it, the customer of another seller is like one that does not exist.
+  for (const id of [customer, newId('cus')]) {
+    const body = { customer_id: id, items: [{ price_id: goods.price }] }
+    t.equal((await shop.client.post('/payments/orders', body)).status, 403)
+  }
+  const change = { items: [{ price_id: catalog.monthly }] }
+  t.equal((await shop.client.put(`/payments/subscriptions/${sold.subscribed.id}`, change)).status, 404)
+  t.same(await changes(), before, 'nothing changes')
+})
+
+t.test('nobody else sees or changes the sales', async (t) => {
+  const { paid, disputed, refund, subscribed, pending } = sold
+  const ids: string[] = []
+  for (const kind of kinds)
+    for (const { id } of (await listOf(shop.client, kind, `&${seller}`)).data) ids.push(`${kind}/${id}`)
+  const open = await createCheckout(manager, { order_id: pending })
+  const before = await changes()
+  for (const [who, client] of strangers) {
+    for (const kind of kinds) {
+      t.equal((await client.get(`/payments/${kind}?${seller}`)).status, 404, `${who}: ${kind}`)
+      const lists = [await client.get(`/payments/${kind}?limit=100`)]
+      if (kind !== 'refunds' && kind !== 'payments' && kind !== 'disputes')
+        lists.push(await client.get(`/payments/${kind}?limit=100&customer_id=${goods.customer}`))
+      for (const { text } of lists) t.notMatch(text, shop.id, `${who}: ${kind}`)
+    }
+    for (const path of ids) t.equal((await client.get(`/payments/${path}`)).status, 404, `${who}: ${path}`)
+    for (const [method, path, body] of [
+      ['get', `orders/${paid.order_id}/refunds`],
+      ['get', `orders/${paid.order_id}/refunds/${refund}`],
+      ['get', `orders/${paid.order_id}/receipt`],
+      ['post', `orders/${pending}/cancel`],
+      ['post', `orders/${disputed.order_id}/refunds`, { amount: 1 }],
+      ['post', `checkout/${open.id}/expire`],
+      ['post', 'checkout', { ...pages, order_id: pending }],
+      ['put', `subscriptions/${subscribed.id}`, { quantity: 3 }],
+      ['post', `subscriptions/${subscribed.id}/preview`, { items: [{ price_id: goods.monthly }] }],
+      ['post', `subscriptions/${subscribed.id}/cancel`, { at_period_end: false }],
+      ['post', `subscriptions/${subscribed.id}/resume`],
+      ['post', `subscriptions/${subscribed.id}/pause`],
+      ['post', `subscriptions/${subscribed.id}/unpause`],
+      ['post', `subscriptions/${subscribed.id}/cancel-change`],
+    ] as const) {
+      const reply = await client[method](`/payments/${path}`, body as any)
+      const isLimited = /^a key|account/.test(who)
+      t.ok(
+        (isLimited ? [400, 403, 404] : [400, 404]).includes(reply.status),
+        `${who}: ${path} ${reply.status}`,
+      )
+    }
+    for (const path of ['orders', 'checkout'])
+      t.ok(
+        [403, 404].includes(
+          (
+            await client.post(`/payments/${path}`, {
+              ...(path === 'checkout' && pages),
+              customer_id: goods.customer,
+              items: [{ price_id: goods.price }],
+            })
+          ).status,
+        ),
+        `${who} sells nothing`,
+      )
+  }
+  t.same(await changes(), before, 'nothing changes')
+  t.equal((await manager.client.post(`/payments/checkout/${open.id}/expire`)).status, 200)
+})
+
+t.test('the totals of the operator do not count them', async (t) => {
+  for (const kind of kinds) {
+    const { pagination, data } = await listOf(admin.client, kind)
+    t.equal(pagination.total, data.length, kind)
+    t.notOk(
+      data.some((each: any) => each.seller_organization_id !== null),
+      kind,
+    )
+  }
+})
+
+t.test('their events go to the admins, also by webhook', async (t) => {
+  const types = ['order.created', 'order.paid', 'refund.created', 'subscription.created', 'checkout.created']
+  const [own, others] = [
+    await makeEndpoint(t, manager, { event_types: types }),
+    await makeEndpoint(t, admin, { event_types: types }),
+  ]
+  const session = await createCheckout(shop.owner, {
+    customer_id: goods.customer,
+    items: [{ price_id: goods.price }],
+  })
+  await payWithCard(server, session.id, cards.succeeds)
+  await waitUntil(() => own.receiver.received.length === 3, 'the events of the sale')
+  const { body } = await manager.client.get('/events?type=order.paid&order=desc&limit=1')
+  t.match(body.data, [{ organization_id: shop.id, data: { object: { id: session.order_id } } }])
+  for (const [who, client] of strangers) {
+    t.notMatch((await client.get('/events?limit=100&type=order.*&type=refund.*')).text, shop.id, who)
+    t.equal((await client.get(`/events/${body.data[0].id}`)).status, 403, who)
+  }
+  t.same(others.receiver.received, [])
+})
+
+t.test('subscriptions renew, and the portal is that of the organization', async (t) => {
+  const other = await createShop(server)
+  const { monthly, customer } = await stock(other)
+  const { id } = await subscribe(server, other.owner, monthly, { customer_id: customer } as object)
+  const { current_period_end: end } = (await other.client.get(`/payments/subscriptions/${id}`)).body
+  await advanceTo(server, end)
+  await advance(server, { by_seconds: day })
+  const { data } = await listOf(other.client, 'orders', `&seller_organization_id=${other.id}`)
+  t.match(data, [
+    { status: 'paid', seller_organization_id: other.id },
+    { status: 'paid', seller_organization_id: other.id },
+  ])
+  const { body } = await other.client.post(`/payments/customers/${customer}/portal-sessions`, {})
+  const entered = await fetch(body.url, { redirect: 'manual' })
+  const cookie = entered.headers.get('set-cookie')!.split(';')[0]
+  const page = await (await fetch(`${server.url}/portal`, { headers: { cookie } })).text()
+  t.match(page, /Your account at <bdi>Shop/)
+
+  const gone = (constraint: string) => ({ status: 409, body: { error: { details: { constraint } } } })
+  t.match(await other.client.delete(`/organizations/${other.id}`), gone('subscription'))
+  await other.client.post(`/payments/subscriptions/${id}/cancel`, { at_period_end: false })
+  const session = await createCheckout(other.owner, {
+    customer_id: customer,
+    items: [{ price_id: (await stock(other)).price }],
+  })
+  t.match(await other.client.delete(`/organizations/${other.id}`), gone('open_checkout'))
+  await other.client.post(`/payments/checkout/${session.id}/expire`)
+  t.equal((await other.client.delete(`/organizations/${other.id}`)).status, 204)
+  const { rows } = await pool.query(
+    `SELECT (SELECT count(*)::int FROM products WHERE organization_id = $1 AND active) AS products,
+      (SELECT count(*)::int FROM customers WHERE organization_id = $1 AND (email IS NOT NULL OR deleted_at IS NULL))
+        AS customers, (SELECT count(*)::int FROM orders WHERE seller_organization_id = $1) AS orders`,
+    [other.id],
+  )
+  t.same(rows, [{ products: 0, customers: 0, orders: 3 }], 'the orders stay')
+  for (const { client } of [other, admin])
+    t.equal((await client.get(`/payments/orders/${data[0].id}`)).status, 404)
+})
+
+t.test('a sale and the deletion of its organization do not both happen', async (t) => {
+  const other = await createShop(server)
+  const { price, customer } = await stock(other)
+  const body = { ...pages, customer_id: customer, items: [{ price_id: price }] }
+  const helper = await join(server, other, 'admin')
+  const [deleted, ...sales] = await Promise.all([
+    other.client.delete(`/organizations/${other.id}`),
+    helper.client.post('/payments/checkout', body),
+    helper.client.post('/payments/checkout', body),
+  ])
+  const made = sales.filter(({ status }) => status === 201).length
+  t.ok(deleted.status === 204 ? made === 0 : deleted.status === 409 && made > 0, `${deleted.status} ${made}`)
+})
+
+t.test('sales without money send no e-mail', async (t) => {
+  const sent = await prisma.mail.findMany({ where: { recipient: 'ada@shop.example' } })
+  t.same(sent, [])
+})
