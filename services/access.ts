@@ -93,7 +93,7 @@ export async function authorizeReplay(
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
 }
 
-/** The caller sells for the seller of a stored answer: an admin of an organization may not be one any more. */
+/** Requires that the caller sells for the seller of a stored answer: an admin may have lost the role since. */
 async function requireSameSeller(
   tx: Transaction,
   request: RepeatedRequest,

@@ -37,15 +37,16 @@ export interface CustomerOfUserRow {
 }
 
 /**
- * The customer with this id of the seller's own. The seller is an organization, or the operator.
+ * The customer with this id of the seller's own.
  * @see prisma/sql/customers/find-by-external-id.sql
  */
 export const findByExternalId = optional<{ external_id: string; organization_id: string | null }, FindByExternalIdRow>(
   'customers/find-by-external-id',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
-WHERE t.external_id = $1 AND t.organization_id IS NOT DISTINCT FROM $2::text AND t.deleted_at IS NULL`,
+WHERE t.external_id = $1 AND t.deleted_at IS NULL
+  AND t.organization_id IS NOT DISTINCT FROM $2::text`,
   ['external_id', 'organization_id'],
   { reads: true },
 )
@@ -71,8 +72,8 @@ export interface FindByExternalIdRow {
  */
 export const find = optional<{ id: string }, FindRow>(
   'customers/find',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL`,
   ['id'],
@@ -101,8 +102,8 @@ export interface FindRow {
 export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; email: string; external_id: string; user_id: string; created_by: string }, 'created_at' | 'updated_at', ListRow>(
   'customers/list',
   {
-    select: `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at
+    select: `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.deleted_at IS NULL`,
     names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'email', 'external_id', 'user_id', 'created_by'],
@@ -165,8 +166,8 @@ export interface LockBuyerRow {
  */
 export const lock = optional<{ id: string }, LockRow>(
   'customers/lock',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL
 FOR NO KEY UPDATE`,
@@ -209,8 +210,8 @@ metadata = '{}', deleted_at = now() WHERE id = $1`,
  */
 export const share = optional<{ id: string }, ShareRow>(
   'customers/share',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL
 FOR SHARE`,
@@ -244,8 +245,8 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
   $10, $11, $11)
 ON CONFLICT (external_id, organization_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL
 DO UPDATE SET created_at = t.created_at
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['id', 'organization_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
 )
 export interface UpsertRow {
@@ -272,8 +273,8 @@ export const insert = one<{ id: string; organization_id: string | null; user_id:
   'customers/insert',
   `INSERT INTO customers AS t (id, organization_id, user_id, external_id, email, name, address, tax_ids, locale, metadata, created_by, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['id', 'organization_id', 'user_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )
@@ -301,8 +302,8 @@ export const update = one<{ external_id: string | null; email: string | null; na
   'customers/update',
   `UPDATE customers t SET external_id = $1, email = $2, name = $3, address = $4, tax_ids = $5, locale = $6, metadata = $7, updated_at = $8
 WHERE t.id = $9
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale, t.metadata,
-t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
+t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'updated_at', 'id'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )

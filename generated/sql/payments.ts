@@ -139,7 +139,8 @@ export const choosePaymentMethod = optional<{ at: Date | string; customer_id: st
 WHERE customer_id = $2 AND id = $3
 RETURNING t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
-jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at`,
@@ -320,7 +321,8 @@ export interface FindBalanceRow {
  */
 export const findCheckout = optional<{ id: string }, FindCheckoutRow>(
   'payments/find-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
@@ -626,7 +628,8 @@ export const findPaymentMethod = optional<{ customer_id: string; id: string }, F
   'payments/find-payment-method',
   `SELECT t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
-jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -758,7 +761,8 @@ export const findStoredCard = optional<{ customer_id: string; gateway: string; f
   'payments/find-stored-card',
   `SELECT t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
-jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -887,7 +891,8 @@ export const insertCheckout = one<{ id: string; project_id: string | null; owner
     $9, $10, $11, $12, $13, $14, $15, $16)
   RETURNING *
 ), ordered AS (UPDATE orders SET checkout_id = $1 WHERE id = $5)
-SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id" FROM c`,
@@ -928,7 +933,8 @@ export const insertDispute = one<{ id: string; status: 'needs_response' | 'under
   'payments/insert-dispute',
   `INSERT INTO disputes AS d (id, order_id, project_id, owner_id, seller_organization_id, payment_id, status,
   amount, currency, reason, evidence_due_at, gateway_reference, synced_at, due_at, created_at, updated_at)
-SELECT $1, p.order_id, p.project_id, p.owner_id, p.seller_organization_id, p.id, $2, $3, $4, $5,
+SELECT $1, p.order_id, p.project_id, p.owner_id, p.seller_organization_id, p.id,
+  $2, $3, $4, $5,
   $6, $7, $8, $9, $10, $10
 FROM payments p WHERE p.id = $11
 RETURNING d.id, d.order_id, d.payment_id, d.owner_id AS user_id, d.seller_organization_id, d.amount, d.currency,
@@ -1181,7 +1187,8 @@ export interface ListAllRefundsRow {
 export const listCheckouts = page<{}, { workspace_id: string; organization_id: string; seller_organization_id: string; user_id: string; customer_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly ('open' | 'complete' | 'expired')[]; order_id: string }, 'created_at' | 'expires_at' | 'updated_at', ListCheckoutsRow>(
   'payments/list-checkouts',
   {
-    select: `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+    select: `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.project_id
@@ -1366,7 +1373,8 @@ export const listPaymentMethods = page<{ customer_id: string }, { created_after:
   {
     select: `SELECT t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
-jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at
@@ -1601,7 +1609,8 @@ export interface LockBalanceRow {
  */
 export const lockOpenCheckout = optional<{ order_id: string }, LockOpenCheckoutRow>(
   'payments/lock-open-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"
@@ -1989,7 +1998,8 @@ export interface ReadAndLockSubscriptionRow {
  */
 export const readCheckoutAndLockProject = optional<{ user_id: string; id: string }, ReadCheckoutAndLockProjectRow>(
   'payments/read-checkout-and-lock-project',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -2036,7 +2046,8 @@ export interface ReadCheckoutAndLockProjectRow {
  */
 export const readCheckout = optional<{ user_id: string; id: string }, ReadCheckoutRow>(
   'payments/read-checkout',
-  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+  `SELECT c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
@@ -2702,7 +2713,8 @@ export interface SetChangeRow {
 export const setCheckoutComplete = one<{ id: string }, SetCheckoutCompleteRow>(
   'payments/set-checkout-complete',
   `UPDATE checkouts c SET status = 'complete'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
@@ -2742,7 +2754,8 @@ export interface SetCheckoutCompleteRow {
 export const setCheckoutExpired = one<{ id: string }, SetCheckoutExpiredRow>(
   'payments/set-checkout-expired',
   `UPDATE checkouts c SET status = 'expired'
-WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url, c.mode, c.status,
+WHERE id = $1 AND status = 'open' RETURNING c.id, c.owner_id AS user_id, c.customer_id AS "customer_id", c.seller_organization_id, c.url,
+c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, coalesce(c.owner_id, c.customer_id) AS "owner_id"`,
@@ -3556,7 +3569,8 @@ ON CONFLICT (customer_id, gateway, fingerprint) DO UPDATE SET exp_month = exclud
   exp_year = excluded.exp_year, chosen_at = excluded.chosen_at, updated_at = greatest($10, t.updated_at)
 RETURNING t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
-jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month, 'exp_year', t.exp_year) AS "card",
+jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
+  'exp_year', t.exp_year) AS "card",
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at`,

@@ -69,7 +69,9 @@ async function findPendingOrder(
   if (body.mode === 'subscription')
     throw invalidField('mode', 'exclusive', 'Mode subscription requires items instead of order_id.')
   const { principal } = request
-  const caller = maySell(principal) ? sellerOf(principal, (await findOrder(tx, orderId)).owner_id) : principal
+  const found = maySell(principal) ? await findOrder(tx, orderId) : null
+  const isOfOperator = found !== null && (found.seller_organization_id ?? null) === null
+  const caller = isOfOperator ? sellerOf(principal, found.owner_id) : principal
   await openOrder(tx, { ...request, principal: caller, params: { id: orderId } }, { lockProject: true })
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)

@@ -14,8 +14,8 @@ export type Customer = components['schemas']['Customer']
 export const readerOf = ({ id }: Customer): string => id
 
 /**
- * Authorizes an operation on a customer, or on the customers of a seller. Throws 403, or `missing`: also for a
- * customer of the operator, whom others must not know.
+ * Authorizes an operation on a customer, or on the customers of a seller. Throws 403, or `missing`: also for
+ * a customer of the operator, whom others must not know.
  */
 export async function authorizeCustomers(
   db: Db,

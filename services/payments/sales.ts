@@ -4,8 +4,7 @@
 // an organization sells is its admins' alone.
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { ApiError, forbidden, invalidField, notFound } from '../../infra/errors.ts'
-import type { Emitter } from '../events/emit.ts'
+import { ApiError, conflict, forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import {
@@ -16,6 +15,7 @@ import {
 } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
+import type { PaymentServices } from './gateway.ts'
 import { customerOfUser, findCustomer, requireBuyer, userOfCustomer } from './customers.ts'
 import { requireSeller } from './sellers.ts'
 
@@ -31,7 +31,7 @@ interface SalesRequest {
   }
 }
 
-/** The filters of a list of sales. Without any, the list has the operator's sales to all users and projects. */
+/** The filters of a list of sales. Without any, the list has all sales of the operator. */
 export interface SalesFilter {
   workspace_id: string | undefined
   organization_id: string | undefined
@@ -131,7 +131,7 @@ export interface Buyer {
  */
 export async function openSale(
   tx: Transaction,
-  { events }: { events: Emitter },
+  { events, gateways }: Pick<PaymentServices, 'events' | 'gateways'>,
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
 ): Promise<{ ownerId: string; customerId: string; seller: string | null }> {
@@ -143,6 +143,8 @@ export async function openSale(
       refusalToSell(request.principal, customerId) ?? notFound('customer', customerId)
     if (seller === null) requireMaySell(request.principal, customerId)
     else await requireSeller(tx, request, seller, missing)
+    if (seller !== null && gateways.current.name !== 'sandbox')
+      throw conflict('gateway', 'Organizations sell in the sandbox only: the gateway pays the operator.')
     if (userId !== undefined)
       throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')
     const user = await userOfCustomer(tx, customerId)

@@ -14,8 +14,8 @@ export interface SellerRequest {
 /**
  * Requires that the caller may act for the seller: an organization, or null for the operator. Until a
  * transaction that writes ends, the members of the organization do not change.
- * @param missing the error for everyone who is not an admin of the organization, with a key that has the scope
- * and is not limited to projects. Service accounts sell for the operator only.
+ * @param missing the error for everyone who is not an admin of the organization, with a key that has the
+ * scope and is not limited to projects. Service accounts sell for the operator only.
  * @throws 403 for the operator's, and `missing` for an organization's.
  */
 export async function requireSeller(

@@ -40,7 +40,8 @@ export interface SandboxCard {
 }
 
 /**
- * Reads the subscription that the request names, if the caller is authorized for the operation. `lock` locks the subscription and its project.
+ * Reads the subscription that the request names, if the caller is authorized for the operation. `lock` locks
+ * the subscription and its project.
  */
 export async function openSubscription(
   db: Db,

@@ -31,7 +31,7 @@ export function isOperatorScope(scope: string): boolean {
   return scope === 'admin' || includedScopes.admin.includes(scope)
 }
 
-/** Whether the scope gives rights to operators alone. With `payments:sell`, everyone sells as an organization. */
+/** Whether only admins can have the scope. With `payments:sell`, everyone can sell as an organization. */
 export function isForAdmins(scope: string): boolean {
   return isOperatorScope(scope) && scope !== 'payments:sell'
 }

@@ -933,6 +933,32 @@ t.test('sales are filtered by customer', async (t) => {
   }
 })
 
+t.test('what is sold, and sales, are filtered by the seller', async (t) => {
+  const caller = await server.person()
+  const { body: organization } = await caller.client.post('/organizations', { name: 'Shop' })
+  const of = { organization_id: organization.id }
+  const { body: product } = await caller.client.post('/payments/products', { name: 'Book', ...of })
+  const price = { product_id: product.id, unit_amount: 100, currency: 'eur' }
+  const { id: priceId } = (await caller.client.post('/payments/prices', price)).body
+  const { id: customer } = (await caller.client.post('/payments/customers', of)).body
+  const sale = { customer_id: customer, items: [{ price_id: priceId }] }
+  const { body: order } = await caller.client.post('/payments/orders', sale)
+  const found = { listProducts: product.id, listPrices: priceId, listCustomers: customer }
+  for (const [id, own] of Object.entries(found))
+    await assertFinds(t, { id: id as OperationId, server, caller }, of, [own])
+  const none = [
+    'listCheckouts',
+    'listSubscriptions',
+    'listAllRefunds',
+    'listPayments',
+    'listDisputes',
+  ] as const
+  const seller = { seller_organization_id: organization.id }
+  await assertFinds(t, { id: 'listOrders', server, caller }, seller, [order.id])
+  await assertFinds(t, { id: 'listOrders', server, caller }, {}, [])
+  for (const id of none) await assertFinds(t, { id, server, caller }, seller, [])
+})
+
 t.test('organizations are filtered by the membership', async (t) => {
   const request = await requestFor(server, 'listOrganizations')
   const { caller } = request

@@ -449,13 +449,13 @@ for (const info of writes) {
     const [row] = rows
     const { audience, project, organization, payload } = eventTypes[type]
     const { object: about } = row.data as {
-      object: { id: string; organization_id?: string; customer_id?: string }
+      object: { id: string; customer_id?: string } & Record<string, string | null | undefined>
     }
     const named = project === 'id' ? about.id : (ask.project ?? ask.params?.id)
     // An answer without a session belongs to its user, though the request names a project to search.
     const isOwn = id === 'createChatCompletion' || id === 'createResponse'
-    const projectId = project === null || organization !== null || isOwn ? null : named
-    const organizationId = organization === null ? null : (about.organization_id ?? about.id)
+    const organizationId = organization === null ? null : (about[organization] ?? null)
+    const projectId = project === null || organizationId !== null || isOwn ? null : named
     t.match(row, {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
@@ -558,11 +558,14 @@ for (const info of writes) {
     const { byStatus: others }: Fixture = fixtures[id]
     const ask = await requestFor(server, id)
     if (ask.caller !== server.admin) await listen(ask.caller)
+    // An invitation is not visible to other users, and a customer only to its seller.
+    const isHidden =
+      (info.projectAccess ?? info.organizationAccess)?.role === 'none' ||
+      info.path.startsWith('/v1/payments/customers/{id}')
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [
-        // An invitation is not visible to other users.
-        (info.projectAccess ?? info.organizationAccess)?.role === 'none' ? 404 : 403,
+        isHidden ? 404 : 403,
         ask,
         {
           key:

@@ -34,17 +34,23 @@ CREATE INDEX "products_organization_id_id_idx" ON "products"("organization_id", 
 CREATE INDEX products_operator_idx ON products (id) WHERE organization_id IS NULL;
 CREATE INDEX prices_operator_idx ON prices (id) WHERE organization_id IS NULL;
 CREATE INDEX customers_operator_idx ON customers (id) WHERE organization_id IS NULL AND deleted_at IS NULL;
-CREATE INDEX orders_seller_idx ON orders (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX orders_seller_idx ON orders (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX orders_operator_idx ON orders (id) WHERE seller_organization_id IS NULL;
-CREATE INDEX checkouts_seller_idx ON checkouts (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX checkouts_seller_idx ON checkouts (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX checkouts_operator_idx ON checkouts (id) WHERE seller_organization_id IS NULL;
-CREATE INDEX subscriptions_seller_idx ON subscriptions (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX subscriptions_seller_idx ON subscriptions (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX subscriptions_operator_idx ON subscriptions (id) WHERE seller_organization_id IS NULL;
-CREATE INDEX payments_seller_idx ON payments (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX payments_seller_idx ON payments (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX payments_operator_idx ON payments (id) WHERE seller_organization_id IS NULL;
-CREATE INDEX refunds_seller_idx ON refunds (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX refunds_seller_idx ON refunds (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX refunds_operator_idx ON refunds (id) WHERE seller_organization_id IS NULL;
-CREATE INDEX disputes_seller_idx ON disputes (seller_organization_id, id) WHERE seller_organization_id IS NOT NULL;
+CREATE INDEX disputes_seller_idx ON disputes (seller_organization_id, id)
+  WHERE seller_organization_id IS NOT NULL;
 CREATE INDEX disputes_operator_idx ON disputes (id) WHERE seller_organization_id IS NULL;
 
 -- The roles with which users read events, by project or organization. What an organization sells is its

@@ -1,5 +1,6 @@
--- The customer with this id of the seller's own. The seller is an organization, or the operator.
+-- The customer with this id of the seller's own.
 -- @optional
 SELECT {columns}
 FROM customers t
-WHERE t.external_id = :external_id AND t.organization_id IS NOT DISTINCT FROM :organization_id?::text AND {is-living}
+WHERE t.external_id = :external_id AND {is-living}
+  AND t.organization_id IS NOT DISTINCT FROM :organization_id?::text

@@ -3,7 +3,7 @@
 //
 // Users get them at the address of their account, if it is verified. A buyer cannot name another address:
 // payments in the sandbox are free, and would mail strangers. Sellers name that of a customer without a user:
-// an organization, which everyone can make, mails its customers only when money has moved.
+// not an organization, which everyone can make and which sells in the sandbox.
 import type { Transaction } from '../../../infra/database/database.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { queueMail, type MailServices } from '../../mail/mails.ts'
@@ -19,9 +19,6 @@ export interface ReceiptMailsOptions extends MailServices {
   /** PUBLIC_URL. null: the e-mails have no link. */
   publicUrl: string | null
 }
-
-/** The gateways that move no money. */
-const freeGateways = ['sandbox', 'free']
 
 export class ReceiptMails {
   readonly #options: ReceiptMailsOptions
@@ -48,9 +45,9 @@ export class ReceiptMails {
     { kind, about, render }: { kind: ReceiptKind; about: string; render: Render },
   ): Promise<void> {
     const { seller, publicUrl } = this.#options
-    const { receipt, buyerEmail: recipient, gateway } = await readReceipt(tx, order, seller)
-    const isByOperator = (order.seller_organization_id ?? null) === null
-    if (recipient === null || (!isByOperator && freeGateways.includes(gateway))) return
+    if (order.seller_organization_id != null) return
+    const { receipt, buyerEmail: recipient } = await readReceipt(tx, order, seller)
+    if (recipient === null) return
     // Only a user can sign in to see it.
     const url =
       publicUrl === null || order.user_id === null

@@ -42,10 +42,10 @@ export async function readReceipt(
   db: Db,
   order: OwnedOrder,
   operator: string,
-): Promise<{ receipt: Receipt; buyerEmail: string | null; gateway: string }> {
+): Promise<{ receipt: Receipt; buyerEmail: string | null }> {
   const state = await sql.readPaidState(db, { id: order.id })
   const receipt = toReceipt(order, state, await sellerName(db, order.seller_organization_id, operator))
-  return { receipt, buyerEmail: state.buyer_email, gateway: state.gateway }
+  return { receipt, buyerEmail: state.buyer_email }
 }
 
 function toReceipt(order: OwnedOrder, state: sql.ReadPaidStateRow, seller: string): Receipt {

@@ -242,6 +242,8 @@ const addPayment = async (context: FixtureContext, projectId?: string) =>
 const addDispute = async ({ server, caller }: FixtureContext, projectId?: string) =>
   await insertedDispute(server, await insertedOrder(server, caller.id, { projectId, status: 'paid' }))
 
+const ofNoOrganization = () => ({ query: { organization_id: `org_${unknownUlid}` } })
+
 const productFields = () => ({ name: `Seat ${fresh()}`, description: 'One seat', metadata })
 const productChange = () => ({ ...productFields(), active: false })
 const priceFields = (product: string) => ({
@@ -282,11 +284,14 @@ const checkingOut =
   }
 
 export const paymentsFixtures = {
-  listProducts: { build: onCatalogue },
-  createProduct: { build: () => ({ body: productFields() }) },
+  listProducts: { build: onCatalogue, byStatus: { 404: ofNoOrganization } },
+  createProduct: {
+    build: () => ({ body: productFields() }),
+    byStatus: { 404: () => ({ body: { ...productFields(), organization_id: `org_${unknownUlid}` } }) },
+  },
   getProduct: { build: onProduct() },
   updateProduct: { build: onProduct(productChange) },
-  listCustomers: { build: () => ({}) },
+  listCustomers: { build: () => ({}), byStatus: { 404: ofNoOrganization } },
   createCustomer: {
     build: () => ({ body: customerFields() }),
     byStatus: {
