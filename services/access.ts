@@ -93,7 +93,7 @@ export async function authorizeReplay(
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
 }
 
-/** Requires that the caller sells for the seller of a stored answer: an admin may have lost the role since. */
+/** Requires that the caller sells for the seller of a stored answer: an admin may have lost the role. */
 async function requireSameSeller(
   tx: Transaction,
   request: RepeatedRequest,

@@ -5,6 +5,7 @@
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { ApiError, conflict, forbidden, invalidField, notFound } from '../../infra/errors.ts'
+import type { Emitter } from '../events/emit.ts'
 import { requireReadRole } from '../organizations/access.ts'
 import { requireMembership, scopeOf } from '../projects/access.ts'
 import {
@@ -15,7 +16,6 @@ import {
 } from '../projects/resource-access.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
-import type { PaymentServices } from './gateway.ts'
 import { customerOfUser, findCustomer, requireBuyer, userOfCustomer } from './customers.ts'
 import { requireSeller } from './sellers.ts'
 
@@ -131,7 +131,7 @@ export interface Buyer {
  */
 export async function openSale(
   tx: Transaction,
-  { events, gateways }: Pick<PaymentServices, 'events' | 'gateways'>,
+  { events, gateways }: { events: Emitter; gateways: { current: { name: string } } },
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
 ): Promise<{ ownerId: string; customerId: string; seller: string | null }> {

@@ -50,8 +50,8 @@ export interface Principal {
 }
 
 /**
- * Whether the key belongs to an operator: an admin gave it the scope, or `admin`, which includes it. The scope
- * alone is not enough: everyone can have `payments:sell`.
+ * Whether the key belongs to an operator: an admin gave it the scope, or `admin`, which includes it. The
+ * scope alone is not enough: everyone can have `payments:sell`.
  */
 export function isOperator({ scopes, mayOperate }: Principal, scope: string = 'admin'): boolean {
   return mayOperate && scopes.has(scope)

@@ -475,7 +475,7 @@ t.test('each request runs a known number of statements', async (t) => {
       24,
       () => payByCard(database, server.services, started.session, { number: cards.succeeds, expiry }),
     ],
-    ['a refund', 15, () => refund(created.id, { amount: 1 })],
+    ['a refund', 16, () => refund(created.id, { amount: 1 })],
     ['reading a subscription', 1, () => get(`subscriptions/${started.id}`)],
     [
       'canceling a subscription at period end',

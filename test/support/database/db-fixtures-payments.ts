@@ -69,7 +69,14 @@ export async function insertedProduct(
   { name = 'Team plan' } = {},
 ): Promise<string> {
   const id = newIdAt('prod', await paymentsNow(database))
-  const fields = { name, description: 'Ten seats', active: true, metadata: {}, organization_id: null, created_by: null }
+  const fields = {
+    name,
+    description: 'Ten seats',
+    active: true,
+    metadata: {},
+    organization_id: null,
+    created_by: null,
+  }
   await products.insert(database, { id, ...fields, created_at: timeOf(id) })
   return id
 }
