@@ -147,6 +147,7 @@ export const errorCodes = {
       source: 'source',
       sha256: 'sha256',
       open_checkout: 'open_checkout',
+      payment_in_progress: 'payment_in_progress',
       gateway: 'gateway',
       subscription: 'subscription',
       trial: 'trial',

@@ -16,7 +16,7 @@ import { exportRetentionTasks, exportQueue } from './exports/exports.ts'
 import { createExportWorker } from './exports/worker.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
-import { createStripeWorker, gatewayQueue } from './payments/stripe/worker.ts'
+import { createGatewayWorker, gatewayQueue } from './payments/gateway-worker.ts'
 import type { Services } from './services.ts'
 import { fileExpiryTasks, storageRetentionTasks } from './storage/retention.ts'
 import type { SweepLog } from './storage/sweep.ts'
@@ -124,23 +124,22 @@ export async function startBackgroundWorkers(
     onError,
     interval,
   })
-  const { stripe } = gateways
-  const stripeWorker =
-    stripe === null
-      ? null
-      : createStripeWorker({
-          database,
-          events,
-          gateways,
-          receiptMails,
-          dunning,
-          stripe,
-          jobs: gatewayJobs,
-          onError,
-          interval,
-          drainTimeoutMs,
-        })
-  const stripeWorkers = stripeWorker === null ? [] : [stripeWorker]
+  const gatewayWorkers =
+    gateways.remotes.length === 0
+      ? []
+      : [
+          createGatewayWorker({
+            database,
+            events,
+            gateways,
+            receiptMails,
+            dunning,
+            jobs: gatewayJobs,
+            onError,
+            interval,
+            drainTimeoutMs,
+          }),
+        ]
   const mailWorker = createMailWorker({
     database,
     mails,
@@ -159,13 +158,13 @@ export async function startBackgroundWorkers(
     exportWorker,
     paymentWorker,
     mailWorker,
-    ...stripeWorkers,
+    ...gatewayWorkers,
   ]
   jobs.onAdded(deliveryQueue.name, webhookWorker.wake)
   jobs.onAdded(documentQueue.name, documentWorker.wake)
   jobs.onAdded(exportQueue.name, exportWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
-  if (stripeWorker !== null) jobs.onAdded(gatewayQueue.name, stripeWorker.wake)
+  for (const worker of gatewayWorkers) jobs.onAdded(gatewayQueue.name, worker.wake)
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
   return {
     stop: () => stopAll([retention, encryption, outward]),

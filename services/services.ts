@@ -14,7 +14,7 @@ import { EventStreams } from './events/live-stream.ts'
 import { requireMonths } from './events/retention.ts'
 import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
-import { gatewayQueue } from './payments/stripe/worker.ts'
+import { gatewayQueue } from './payments/gateway-worker.ts'
 import { exportQueue, type ExportJob } from './exports/exports.ts'
 import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
 import { createTransport, type MailTransport } from './mail/transport.ts'
@@ -203,8 +203,8 @@ export function createServices({
   const gateways = createGateways(
     sandbox,
     config.stripe === null
-      ? null
-      : createStripeGateway({ ...config.stripe, jobs: gatewayJobs, beforeCall, onError }),
+      ? []
+      : [createStripeGateway({ ...config.stripe, jobs: gatewayJobs, beforeCall, onError })],
   )
   const { sellerName: seller, publicUrl } = config
   const receiptMails = new ReceiptMails({ cipher, mails, seller, publicUrl })
@@ -274,7 +274,7 @@ export function createServices({
       await listener.close()
       await webhookClient.close()
       await mailTransport?.close()
-      gateways.stripe?.disconnect()
+      for (const gateway of gateways.remotes) gateway.disconnect()
       await storage.close()
       await lastUsed.close()
       await requestRecorder.close()

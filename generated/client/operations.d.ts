@@ -3465,7 +3465,7 @@ export interface Methods {
   /**
    * List the payment methods of a customer: `GET /v1/payments/customers/{id}/payment-methods`
    *
-   * Returns the stored cards of a customer. A card that pays a checkout session with the mode `subscription` in the sandbox is stored, and becomes the default. Stripe keeps its cards itself. Requires the scope `payments:sell`.
+   * Returns the stored cards of a customer. A card that pays a checkout session for a subscription is stored, and becomes the default, which is charged for renewals and changes. Requires the scope `payments:sell`.
    */
   listPaymentMethods: ListMethod<ListPaymentMethodsInput, PaymentMethodList, PaymentMethod>
   /**
@@ -3663,7 +3663,7 @@ export interface Methods {
   /**
    * Create a subscription: `POST /v1/payments/subscriptions`
    *
-   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`. Stripe bills its subscriptions itself, which begin with a checkout session: with Stripe, this is 409.
+   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`.
    */
   createSubscription (input: CreateSubscriptionInput): Answer<Subscription>
   /**
@@ -3687,7 +3687,7 @@ export interface Methods {
   /**
    * Pause a subscription: `POST /v1/payments/subscriptions/{id}/pause`
    *
-   * Pauses a subscription that is `active` or `trialing`, until `resumes_at` or `unpauseSubscription`. Nothing is charged meanwhile. The rest of the period is kept and goes on afterwards. A change that waits for its payment is dropped. Returns a paused subscription as it is.
+   * Pauses a subscription that is `active` or `trialing`, until `resumes_at` or `unpauseSubscription`. Nothing is charged meanwhile. The rest of the period is kept and goes on afterwards. A change that waits for its payment is dropped. Returns a paused subscription as it is, and 409 while a renewal is being charged.
    */
   pauseSubscription (input: PauseSubscriptionInput): Answer<Subscription>
   /**

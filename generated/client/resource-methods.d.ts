@@ -2025,7 +2025,7 @@ export interface PaymentsCustomersPaymentMethodsResource {
   /**
    * List the payment methods of a customer: `GET /v1/payments/customers/{id}/payment-methods`
    *
-   * Returns the stored cards of a customer. A card that pays a checkout session with the mode `subscription` in the sandbox is stored, and becomes the default. Stripe keeps its cards itself. Requires the scope `payments:sell`.
+   * Returns the stored cards of a customer. A card that pays a checkout session for a subscription is stored, and becomes the default, which is charged for renewals and changes. Requires the scope `payments:sell`.
    *
    * @param id The ID of a customer. It starts with `cus_`.
    * @param query The query parameters.
@@ -2376,7 +2376,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * Create a subscription: `POST /v1/payments/subscriptions`
    *
-   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`. Stripe bills its subscriptions itself, which begin with a checkout session: with Stripe, this is 409.
+   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`.
    *
    * @param body A new subscription.
    * @param options The signal, the time limit and more.
@@ -2414,7 +2414,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * Pause a subscription: `POST /v1/payments/subscriptions/{id}/pause`
    *
-   * Pauses a subscription that is `active` or `trialing`, until `resumes_at` or `unpauseSubscription`. Nothing is charged meanwhile. The rest of the period is kept and goes on afterwards. A change that waits for its payment is dropped. Returns a paused subscription as it is.
+   * Pauses a subscription that is `active` or `trialing`, until `resumes_at` or `unpauseSubscription`. Nothing is charged meanwhile. The rest of the period is kept and goes on afterwards. A change that waits for its payment is dropped. Returns a paused subscription as it is, and 409 while a renewal is being charged.
    *
    * @param id The ID of a subscription. It starts with `sub_`.
    * @param body How long to pause the subscription.

@@ -61,24 +61,78 @@ export interface AddRefundedAmountRow {
 }
 
 /**
+ * Keeps a subscription from being due until the charge for its period has an outcome. Its trial, if it had
+ * one, is over.
+ * @see prisma/sql/payments/await-charge.sql
+ */
+export const awaitCharge = one<{ id: string }, AwaitChargeRow>(
+  'payments/await-charge',
+  `UPDATE subscriptions s SET due_at = NULL,
+  status = CASE WHEN s.status = 'past_due' THEN s.status ELSE 'active' END
+WHERE id = $1 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
+coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
+  'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
+s.price_id, s.quantity, s.period_start AS current_period_start,
+s.period_end AS current_period_end, s.trial_end, s.cancel_at_period_end, s.canceled_at, s.paused_at,
+s.resumes_at, s.ended_at,
+(s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
+  THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
+s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['id'],
+)
+export interface AwaitChargeRow {
+  id: string
+  user_id: string | null
+  customer_id: string
+  seller_organization_id: string | null
+  status: 'incomplete' | 'active' | 'past_due' | 'canceled' | 'trialing' | 'unpaid' | 'paused'
+  items: Schemas['SubscriptionItem'][]
+  price_id: string
+  quantity: number
+  current_period_start: string | null
+  current_period_end: string | null
+  trial_end: string | null
+  cancel_at_period_end: boolean
+  canceled_at: string | null
+  paused_at: string | null
+  resumes_at: string | null
+  ended_at: string | null
+  scheduled_change: Schemas['ScheduledChange'] | null | null
+  latest_order_id: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  gateway: string
+  gateway_reference: string | null
+  period: number
+  tries: number
+  due_at: string | null
+  owed_amount: number
+  paid_items: Schemas['SubscriptionItem'][] | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Changes the items of a subscription, and removes its scheduled change. :restart starts a new period at :at;
  * :re_anchor counts the later periods from the end of this one, because the billing interval changes.
  * @see prisma/sql/payments/change-items.sql
  */
-export const changeItems = one<{ price_id: string; quantity: number; items: object | string | null; gateway: string; card: object | string | null; paid_items: object | string | null; owed: number; restart: boolean; at: Date | string; re_anchor: boolean; id: string }, ChangeItemsRow>(
+export const changeItems = one<{ price_id: string; quantity: number; items: object | string | null; gateway: string; paid_items: object | string | null; owed: number; restart: boolean; at: Date | string; re_anchor: boolean; id: string }, ChangeItemsRow>(
   'payments/change-items',
   `UPDATE subscriptions s SET price_id = $1, quantity = $2, items = $3, gateway = $4,
-  card = coalesce($5, s.card), change = NULL,
-  paid_items = $6, owed_amount = s.owed_amount + $7,
-  anchor_at = CASE WHEN $8 THEN $9::timestamptz WHEN $10 THEN s.period_end ELSE s.anchor_at END,
-  anchor_period = CASE WHEN $8 OR $10 THEN s.period ELSE s.anchor_period END,
-  period = s.period + $8::int,
-  period_start = CASE WHEN $8 THEN $9 ELSE s.period_start END,
-  period_end = CASE WHEN $8 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
-  due_at = CASE WHEN $8 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
+  change = NULL, paid_items = $5, owed_amount = s.owed_amount + $6,
+  anchor_at = CASE WHEN $7 THEN $8::timestamptz WHEN $9 THEN s.period_end ELSE s.anchor_at END,
+  anchor_period = CASE WHEN $7 OR $9 THEN s.period ELSE s.anchor_period END,
+  period = s.period + $7::int,
+  period_start = CASE WHEN $7 THEN $8 ELSE s.period_start END,
+  period_end = CASE WHEN $7 THEN $8::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
+  due_at = CASE WHEN $7 THEN $8::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
     WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END
 FROM prices p
-WHERE s.id = $11 AND p.id = $1
+WHERE s.id = $10 AND p.id = $1
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
@@ -88,10 +142,8 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['price_id', 'quantity', 'items', 'gateway', 'card', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['price_id', 'quantity', 'items', 'gateway', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
 )
 export interface ChangeItemsRow {
   id: string
@@ -120,7 +172,6 @@ export interface ChangeItemsRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -316,6 +367,61 @@ export interface FindBalanceRow {
 }
 
 /**
+ * The charge of an order that has no outcome yet.
+ * @see prisma/sql/payments/find-charge-in-progress.sql
+ */
+export const findChargeInProgress = optional<{ order_id: string }, FindChargeInProgressRow>(
+  'payments/find-charge-in-progress',
+  `SELECT id FROM payments WHERE order_id = $1 AND status = 'processing' AND checkout_id IS NULL LIMIT 1`,
+  ['order_id'],
+  { reads: true },
+)
+export interface FindChargeInProgressRow {
+  id: string
+}
+
+/**
+ * A charge of a stored card.
+ * @see prisma/sql/payments/find-charge.sql
+ */
+export const findCharge = optional<{ id: string; gateway: string }, FindChargeRow>(
+  'payments/find-charge',
+  `SELECT order_id, amount, currency FROM payments WHERE id = $1 AND gateway = $2 AND checkout_id IS NULL`,
+  ['id', 'gateway'],
+  { reads: true },
+)
+export interface FindChargeRow {
+  order_id: string
+  amount: number
+  currency: string
+}
+
+/**
+ * The card that a subscription is charged to: the default of its customer at the gateway. Earlier versions
+ * stored the card of the sandbox with the subscription only.
+ * @see prisma/sql/payments/find-charged-card.sql
+ */
+export const findChargedCard = optional<{ customer_id: string; gateway: string; subscription_id: string }, FindChargedCardRow>(
+  'payments/find-charged-card',
+  `SELECT brand AS "brand", last4 AS "last4", renews AS "renews", reference FROM (
+  (SELECT 1 AS rank, m.brand, m.last4, m.renews, m.gateway_reference AS reference
+   FROM payment_methods m WHERE m.customer_id = $1 AND m.gateway = $2
+   ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1)
+  UNION ALL
+  (SELECT 2, s.card->>'brand', s.card->>'last4', (s.card->>'renews')::boolean, NULL
+   FROM subscriptions s WHERE s.id = $3 AND s.card IS NOT NULL AND $2 = 'sandbox')
+) cards ORDER BY rank LIMIT 1`,
+  ['customer_id', 'gateway', 'subscription_id'],
+  { reads: true },
+)
+export interface FindChargedCardRow {
+  brand: string
+  last4: string
+  renews: boolean
+  reference: string | null
+}
+
+/**
  * A checkout session with its owner, without authorization.
  * @see prisma/sql/payments/find-checkout.sql
  */
@@ -484,6 +590,21 @@ export interface FindDueTaskRow {
 }
 
 /**
+ * The gateway's id of a customer.
+ * @see prisma/sql/payments/find-gateway-customer.sql
+ */
+export const findGatewayCustomer = optional<{ customer_id: string; gateway: string }, FindGatewayCustomerRow>(
+  'payments/find-gateway-customer',
+  `SELECT gateway_reference AS reference FROM gateway_customers
+WHERE customer_id = $1 AND gateway = $2`,
+  ['customer_id', 'gateway'],
+  { reads: true },
+)
+export interface FindGatewayCustomerRow {
+  reference: string
+}
+
+/**
  * A webhook event, if it was processed.
  * @see prisma/sql/payments/find-gateway-event.sql
  */
@@ -649,6 +770,30 @@ export interface FindPaymentMethodRow {
 }
 
 /**
+ * A charge of a stored card that has no outcome yet, with the gateway's ids of it and of its customer.
+ * @see prisma/sql/payments/find-pending-charge.sql
+ */
+export const findPendingCharge = optional<{ id: string; gateway: string }, FindPendingChargeRow>(
+  'payments/find-pending-charge',
+  `SELECT p.order_id, p.amount, p.currency, p.gateway_reference AS reference, o.subscription_id,
+  o.status = 'pending' AS "payable", g.gateway_reference AS "customer"
+FROM payments p JOIN orders o ON o.id = p.order_id
+LEFT JOIN gateway_customers g ON g.customer_id = o.customer_id AND g.gateway = p.gateway
+WHERE p.id = $1 AND p.gateway = $2 AND p.status = 'processing' AND p.checkout_id IS NULL`,
+  ['id', 'gateway'],
+  { reads: true },
+)
+export interface FindPendingChargeRow {
+  order_id: string
+  amount: number
+  currency: string
+  reference: string | null
+  subscription_id: string | null
+  payable: boolean
+  customer: string | null
+}
+
+/**
  * A pending refund, with the gateway's ids of the refund and of its payment.
  * @see prisma/sql/payments/find-pending-refund.sql
  */
@@ -796,9 +941,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -831,7 +974,6 @@ export interface FindSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -958,6 +1100,18 @@ export interface InsertDisputeRow {
 }
 
 /**
+ * Stores the gateway's id of a customer that has none.
+ * @see prisma/sql/payments/insert-gateway-customer.sql
+ */
+export const insertGatewayCustomer = none<{ customer_id: string; gateway: string; reference: string }>(
+  'payments/insert-gateway-customer',
+  `INSERT INTO gateway_customers (customer_id, gateway, gateway_reference)
+VALUES ($1, $2, $3)
+ON CONFLICT DO NOTHING`,
+  ['customer_id', 'gateway', 'reference'],
+)
+
+/**
  * Records a processed webhook event. No row if it was recorded before.
  * @see prisma/sql/payments/insert-gateway-event.sql
  */
@@ -1073,9 +1227,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id', 'latest_order_id', 'project_id', 'owner_id', 'price_id', 'quantity', 'items', 'trial_end', 'due_at', 'gateway', 'metadata', 'created_at'],
 )
 export interface InsertSubscriptionRow {
@@ -1105,7 +1257,6 @@ export interface InsertSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -1704,9 +1855,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1739,7 +1888,6 @@ export interface LockSubscriptionOfOrderRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -1762,9 +1910,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
 FOR NO KEY UPDATE`,
@@ -1797,7 +1943,6 @@ export interface LockSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -1857,9 +2002,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'resumes_at', 'id'],
 )
 export interface PauseSubscriptionRow {
@@ -1889,7 +2032,6 @@ export interface PauseSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -1943,9 +2085,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -1982,7 +2122,6 @@ export interface ReadAndLockSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -2491,9 +2630,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2530,7 +2667,6 @@ export interface ReadSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -2558,7 +2694,7 @@ export interface ReadTimeRow {
  * Transfers what is held for an order to another account.
  * @see prisma/sql/payments/release-held.sql
  */
-export const releaseHeld = none<{ to: 'gateway' | 'revenue' | 'balance' | 'held' | 'late'; at: Date | string; order_id: string }>(
+export const releaseHeld = none<{ to: 'gateway' | 'revenue' | 'balance' | 'held' | 'late' | 'disputes'; at: Date | string; order_id: string }>(
   'payments/release-held',
   `INSERT INTO ledger_transfers (debit, credit, amount, currency, customer_id, order_id, created_at)
 SELECT 'held', $1, sum(CASE WHEN t.credit = 'held' THEN t.amount ELSE -t.amount END), t.currency,
@@ -2608,9 +2744,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
@@ -2640,7 +2774,6 @@ export interface SetCancelAtPeriodEndRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -2666,9 +2799,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['change', 'expires_at', 'id'],
 )
 export interface SetChangeRow {
@@ -2698,7 +2829,6 @@ export interface SetChangeRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -2814,9 +2944,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
@@ -2846,7 +2974,6 @@ export interface SetDueAtPeriodEndRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -2894,9 +3021,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
@@ -2926,7 +3051,6 @@ export interface SetLatestOrderRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3034,9 +3158,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
@@ -3066,13 +3188,22 @@ export interface SetPastDueRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Stores the gateway's id of a payment that has none.
+ * @see prisma/sql/payments/set-payment-reference.sql
+ */
+export const setPaymentReference = none<{ gateway_reference: string; id: string }>(
+  'payments/set-payment-reference',
+  `UPDATE payments SET gateway_reference = $1 WHERE id = $2 AND gateway_reference IS NULL`,
+  ['gateway_reference', 'id'],
+)
 
 /**
  * Marks a late payment as refunded in full. No row if it is not one.
@@ -3139,21 +3270,21 @@ export const setRefundReference = none<{ gateway_reference: string; id: string }
 )
 
 /**
- * Reactivates a past-due or unpaid subscription, and stores the card for renewals if there is one. No row
- * if the subscription is neither. :renews says whether this platform renews it. Of one that was unpaid, the
- * period begins at :at: it was not served before.
+ * Reactivates a past-due or unpaid subscription. No row if it is neither. Of one that was unpaid, the period
+ * begins at :at: it was not served before. What its gateway bills is never due.
  * @see prisma/sql/payments/set-subscription-active.sql
  */
-export const setSubscriptionActive = optional<{ card: object | string | null; renews: boolean; at: Date | string; id: string }, SetSubscriptionActiveRow>(
+export const setSubscriptionActive = optional<{ at: Date | string; id: string }, SetSubscriptionActiveRow>(
   'payments/set-subscription-active',
-  `UPDATE subscriptions s SET status = 'active', tries = 0, card = coalesce($1, card),
-  anchor_at = CASE WHEN $2 AND s.status = 'unpaid' THEN $3::timestamptz ELSE s.anchor_at END,
-  anchor_period = CASE WHEN $2 AND s.status = 'unpaid' THEN s.period - 1 ELSE s.anchor_period END,
-  period_start = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 ELSE s.period_start END,
-  period_end = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
-  due_at = CASE WHEN $2 AND s.status = 'unpaid' THEN $3 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval WHEN $2 THEN s.period_end END
+  `UPDATE subscriptions s SET status = 'active', tries = 0,
+  anchor_at = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1::timestamptz ELSE s.anchor_at END,
+  anchor_period = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN s.period - 1 ELSE s.anchor_period END,
+  period_start = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 ELSE s.period_start END,
+  period_end = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
+  due_at = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
+    WHEN s.gateway_reference IS NULL THEN s.period_end END
 FROM prices p
-WHERE s.id = $4 AND p.id = s.price_id AND s.status IN ('past_due', 'unpaid')
+WHERE s.id = $2 AND p.id = s.price_id AND s.status IN ('past_due', 'unpaid')
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
@@ -3163,10 +3294,8 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['card', 'renews', 'at', 'id'],
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['at', 'id'],
 )
 export interface SetSubscriptionActiveRow {
   id: string
@@ -3195,7 +3324,6 @@ export interface SetSubscriptionActiveRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3220,9 +3348,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
@@ -3252,7 +3378,6 @@ export interface SetSubscriptionCanceledRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3275,9 +3400,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['metadata', 'id'],
 )
 export interface SetSubscriptionMetadataRow {
@@ -3307,7 +3430,6 @@ export interface SetSubscriptionMetadataRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3386,9 +3508,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetUnpaidRow {
@@ -3418,7 +3538,6 @@ export interface SetUnpaidRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3446,9 +3565,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
@@ -3478,7 +3595,6 @@ export interface StartNextPeriodRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3489,22 +3605,22 @@ export interface StartNextPeriodRow {
 /**
  * Starts the first period of an incomplete subscription: at :start, until the end of its trial, until :end or
  * for one billing period of its price.
- * No row if the subscription is not incomplete. :renews says whether this platform renews it. A trial is due
- * three days before its end.
+ * No row if the subscription is not incomplete. A trial is due three days before its end; what its gateway
+ * bills is never due.
  * @see prisma/sql/payments/start-subscription.sql
  */
-export const startSubscription = optional<{ start: Date | string; end: Date | string | null; card: object | string | null; renews: boolean; id: string }, StartSubscriptionRow>(
+export const startSubscription = optional<{ start: Date | string; end: Date | string | null; id: string }, StartSubscriptionRow>(
   'payments/start-subscription',
   `UPDATE subscriptions s SET
   status = CASE WHEN s.trial_end IS NULL THEN 'active' ELSE 'trialing' END::"SubscriptionStatus",
   anchor_at = coalesce(s.trial_end, $1), anchor_period = CASE WHEN s.trial_end IS NULL THEN 0 ELSE 1 END,
   period = 1, period_start = $1,
-  period_end = coalesce(s.trial_end, $2, $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval), card = $3,
-  due_at = CASE WHEN NOT $4 THEN NULL
+  period_end = coalesce(s.trial_end, $2, $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval),
+  due_at = CASE WHEN s.gateway_reference IS NOT NULL THEN NULL
     WHEN s.trial_end IS NULL THEN $1::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
     ELSE greatest($1, s.trial_end - interval '3 days') END
 FROM prices p
-WHERE s.id = $5 AND p.id = s.price_id AND s.status = 'incomplete'
+WHERE s.id = $3 AND p.id = s.price_id AND s.status = 'incomplete'
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
@@ -3514,10 +3630,8 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['start', 'end', 'card', 'renews', 'id'],
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+  ['start', 'end', 'id'],
 )
 export interface StartSubscriptionRow {
   id: string
@@ -3546,7 +3660,6 @@ export interface StartSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3558,15 +3671,16 @@ export interface StartSubscriptionRow {
  * Stores a card of a customer, and makes it the default. A card that is stored gets the new expiry date.
  * @see prisma/sql/payments/store-card.sql
  */
-export const storeCard = one<{ id: string; customer_id: string; gateway: string; fingerprint: string; brand: string; last4: string; exp_month: number | null; exp_year: number | null; renews: boolean; at: Date | string }, StoreCardRow>(
+export const storeCard = one<{ id: string; customer_id: string; gateway: string; gateway_reference: string | null; fingerprint: string; brand: string; last4: string; exp_month: number | null; exp_year: number | null; renews: boolean; at: Date | string }, StoreCardRow>(
   'payments/store-card',
-  `INSERT INTO payment_methods AS t (id, customer_id, gateway, fingerprint, brand, last4, exp_month, exp_year,
-  renews, chosen_at, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-  greatest($10, (SELECT max(c.chosen_at) + interval '1 millisecond' FROM payment_methods c
-  WHERE c.customer_id = $2)), $10, $10)
+  `INSERT INTO payment_methods AS t (id, customer_id, gateway, gateway_reference, fingerprint, brand, last4,
+  exp_month, exp_year, renews, chosen_at, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
+  $9, $10, greatest($11, (SELECT max(c.chosen_at) + interval '1 millisecond' FROM payment_methods c
+  WHERE c.customer_id = $2)), $11, $11)
 ON CONFLICT (customer_id, gateway, fingerprint) DO UPDATE SET exp_month = excluded.exp_month,
-  exp_year = excluded.exp_year, chosen_at = excluded.chosen_at, updated_at = greatest($10, t.updated_at)
+  exp_year = excluded.exp_year, chosen_at = excluded.chosen_at, updated_at = greatest($11, t.updated_at),
+  gateway_reference = coalesce(excluded.gateway_reference, t.gateway_reference)
 RETURNING t.id, t.customer_id,
 (SELECT c.organization_id FROM customers c WHERE c.id = t.customer_id) AS seller_organization_id,
 jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
@@ -3574,7 +3688,7 @@ jsonb_build_object('brand', t.brand, 'last4', t.last4, 'exp_month', t.exp_month,
 NOT EXISTS (SELECT FROM payment_methods o WHERE o.customer_id = t.customer_id
   AND (o.chosen_at, o.id) > (t.chosen_at, t.id)) AS "is_default",
 t.created_at, t.updated_at`,
-  ['id', 'customer_id', 'gateway', 'fingerprint', 'brand', 'last4', 'exp_month', 'exp_year', 'renews', 'at'],
+  ['id', 'customer_id', 'gateway', 'gateway_reference', 'fingerprint', 'brand', 'last4', 'exp_month', 'exp_year', 'renews', 'at'],
 )
 export interface StoreCardRow {
   id: string
@@ -3623,9 +3737,7 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-coalesce((SELECT jsonb_build_object('brand', m.brand, 'last4', m.last4, 'renews', m.renews)
-  FROM payment_methods m WHERE m.customer_id = s.customer_id AND m.gateway = 'sandbox'
-  ORDER BY m.chosen_at DESC, m.id DESC LIMIT 1), s.card) AS card, s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface UnpauseSubscriptionRow {
@@ -3655,7 +3767,6 @@ export interface UnpauseSubscriptionRow {
   period: number
   tries: number
   due_at: string | null
-  card: { brand: string; last4: string; renews: boolean } | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
   change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
@@ -3694,14 +3805,16 @@ export interface UpdateDisputeRow {
 }
 
 /**
- * Stores the outcome of a payment attempt. No row if an outcome was stored before.
+ * Stores the outcome of a payment attempt, and the gateway's id of one that has none. No row if an outcome
+ * was stored before.
  * @see prisma/sql/payments/update-payment.sql
  */
-export const updatePayment = optional<{ status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'; failure_code: string | null; due_at: Date | string | null; at: Date | string; id: string }, UpdatePaymentRow>(
+export const updatePayment = optional<{ status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'; failure_code: string | null; due_at: Date | string | null; at: Date | string; gateway_reference: string | null; id: string }, UpdatePaymentRow>(
   'payments/update-payment',
-  `UPDATE payments SET status = $1, failure_code = $2, due_at = $3, updated_at = $4
-WHERE id = $5 AND status IN ('requires_confirmation', 'processing') RETURNING id`,
-  ['status', 'failure_code', 'due_at', 'at', 'id'],
+  `UPDATE payments SET status = $1, failure_code = $2, due_at = $3, updated_at = $4,
+  gateway_reference = coalesce(gateway_reference, $5)
+WHERE id = $6 AND status IN ('requires_confirmation', 'processing') RETURNING id`,
+  ['status', 'failure_code', 'due_at', 'at', 'gateway_reference', 'id'],
 )
 export interface UpdatePaymentRow {
   id: string

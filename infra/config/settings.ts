@@ -629,8 +629,8 @@ export const stripeSettings = {
       example: 'sk_live_...',
       secret: true,
       description: `
-        Secret key, or a restricted key that may write checkout sessions, subscriptions and refunds and read
-        disputes, invoices and payments. Required with stripe.`,
+        Secret key, or a restricted key that may write checkout sessions, customers, payment intents, payment
+        methods, subscriptions and refunds and read charges, disputes and invoices. Required with stripe.`,
     }),
   ),
   webhookSecret: optional(

@@ -99,6 +99,8 @@ export async function checkStripe({ stripe: settings }: Settings, report: Report
   const client = createStripeClient({ ...settings, retries: 0, timeoutMs: timeout })
   try {
     await client.request((stripe) => stripe.checkout.sessions.list({ limit: 1 }))
+    await client.request((stripe) => stripe.customers.list({ limit: 1 }))
+    await client.request((stripe) => stripe.paymentIntents.list({ limit: 1 }))
     report('ok', 'stripe', 'Stripe answers and takes the key.')
   } catch (error) {
     report('problem', 'stripe', `${(error as Error).message}: check STRIPE_SECRET_KEY and its rights.`)

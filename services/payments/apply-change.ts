@@ -5,12 +5,7 @@ import type { PaymentServices } from './gateway.ts'
 import { post } from './ledger.ts'
 import type { OwnedOrder } from './orders.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import {
-  storedItems,
-  type OwnedSubscription,
-  type SandboxCard,
-  type SubscriptionItem,
-} from './subscriptions.ts'
+import { storedItems, type OwnedSubscription, type SubscriptionItem } from './subscriptions.ts'
 
 /** How the items of a subscription change. */
 export interface ItemChange {
@@ -23,7 +18,6 @@ export interface ItemChange {
   restarts?: boolean
   /** Whether later periods are counted from the end of this one, because the interval changes there. */
   reAnchors?: boolean
-  card?: SandboxCard | null
   /** The items that the period is paid for, if they are others. */
   paidItems?: SubscriptionItem[] | null
   at: Date
@@ -33,16 +27,7 @@ export interface ItemChange {
 export async function changeItems(
   tx: Transaction,
   { id }: OwnedSubscription,
-  {
-    items,
-    gateway,
-    owed = 0,
-    restarts = false,
-    reAnchors = false,
-    card = null,
-    paidItems = null,
-    at,
-  }: ItemChange,
+  { items, gateway, owed = 0, restarts = false, reAnchors = false, paidItems = null, at }: ItemChange,
 ): Promise<OwnedSubscription> {
   const [{ price_id: priceId, quantity }] = items
   return await sql.changeItems(tx, {
@@ -54,7 +39,6 @@ export async function changeItems(
     owed,
     restart: restarts,
     re_anchor: reAnchors,
-    card,
     paid_items: paidItems === null ? null : JSON.stringify(paidItems),
     at,
   })
@@ -86,7 +70,7 @@ export async function applyChange(
   tx: Transaction,
   { events, gateways }: PaymentServices,
   subscription: OwnedSubscription,
-  { order, card, at }: { order: OwnedOrder; card: SandboxCard | null; at: Date },
+  { order, at }: { order: OwnedOrder; at: Date },
 ): Promise<void> {
   const { items, unused_amount: unused } = subscription.scheduled_change!
   const { restarts, gateway, owed } = subscription.change_terms!
@@ -97,7 +81,6 @@ export async function applyChange(
     gateway: gateways.of(gateway).name,
     restarts,
     owed,
-    card,
     at: new Date(order.created_at),
   })
   await emitSubscriptionUpdated(tx, events, subscription, changed)

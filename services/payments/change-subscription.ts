@@ -7,7 +7,7 @@ import { conflict, forbidden, invalidField, invalidState } from '../../infra/err
 import { newId } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import { changeItems, postUnused } from './apply-change.ts'
-import { chargeOrder, insertCreditedOrder } from './charge.ts'
+import { chargeOrder, insertCreditedOrder, paymentInProgress } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
 import { priceItems, totalOf, type OrderLine, type PricedItems } from './orders.ts'
@@ -15,7 +15,14 @@ import { quoteChange, type Proration, type Quote } from './proration.ts'
 import { maySell } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import { findSubscription, isPaidOrTrialing, type OwnedSubscription, type Period } from './subscriptions.ts'
+import {
+  awaitsCharge,
+  findSubscription,
+  isBilledByGateway,
+  isPaidOrTrialing,
+  type OwnedSubscription,
+  type Period,
+} from './subscriptions.ts'
 
 export type SubscriptionChange = components['schemas']['SubscriptionPreviewCreate']
 type Preview = components['schemas']['SubscriptionPreview']
@@ -53,8 +60,8 @@ export async function updateSubscription(
 
 /**
  * Changes the items of a locked subscription, now or at the end of its period. Replaces a scheduled change.
- * @throws 400 for prices that do not fit, 409 for a status other than `active` and `trialing`, and for a
- * subscription that its gateway bills.
+ * @throws 400 for prices that do not fit, 409 for a status other than `active` and `trialing`, for a
+ * subscription that its gateway bills, and while the charge for its period is pending.
  */
 export async function changeSubscription(
   tx: Transaction,
@@ -174,7 +181,7 @@ async function quoteOf(
       'The subscription ends with its period.',
       'cancel_at_period_end',
     )
-  requireBilledHere(gateways.of(gateway).renews)
+  requireChangeable(subscription)
   requireDistinct(items.map(({ price_id: id }) => id))
   const paid = paidItemsOf(subscription)
   const from = await priceItems(db, paid, { recurring: true, kept: paid })
@@ -256,10 +263,11 @@ export function requireProration(
     throw forbidden('Only API keys with the scope payments:sell decide about the proration.', 'scope')
 }
 
-/** Throws 409 for a subscription that its gateway bills. */
-export function requireBilledHere(renews: boolean): void {
-  if (!renews)
+/** Throws 409 for a subscription that its gateway bills, and while the charge for its period is pending. */
+export function requireChangeable(subscription: OwnedSubscription): void {
+  if (isBilledByGateway(subscription))
     throw conflict('gateway', 'The gateway bills this subscription; change it there.', 'subscription_id')
+  if (awaitsCharge(subscription)) throw paymentInProgress()
 }
 
 /** Throws 400 if a price is in two items. */

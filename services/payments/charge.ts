@@ -1,10 +1,23 @@
-// Orders of subscriptions: what the credit of the customer pays, and the charge of the stored card.
-import type { Transaction } from '../../infra/database/database.ts'
+// Orders of subscriptions: what the credit of the customer pays, and the charge of the stored card. A gateway
+// charges at once, or reports the outcome later.
+import * as sql from '../../generated/sql/payments.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
+import { conflict } from '../../infra/errors.ts'
+import { newIdAt } from '../../infra/ids.ts'
+import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import type { PaymentServices } from './gateway.ts'
 import { creditFor, post, subjectOf } from './ledger.ts'
 import { insertOrder, totalOf, type NewOrder, type OrderLine, type OwnedOrder } from './orders.ts'
-import { applyPayment, failPayment, payIfFree, type LockedOrder } from './settle.ts'
-import type { OwnedSubscription } from './subscriptions.ts'
+import {
+  applyPayment,
+  failPayment,
+  payIfFree,
+  recordPaymentAttempt,
+  type LockedOrder,
+  type PaymentNotification,
+} from './settle.ts'
+import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { awaitsCharge, toSubscription, type OwnedSubscription } from './subscriptions.ts'
 
 interface SubscriptionOrder extends Pick<NewOrder, 'metadata'> {
   lines: OrderLine[]
@@ -41,7 +54,8 @@ export async function insertCreditedOrder(
 }
 
 /**
- * Charges the card of a subscription for a locked pending order, unless its total is 0.
+ * Charges the card of a customer for a locked pending order of a subscription, unless its total is 0. With
+ * `pending`, `settleCharge` follows.
  * @throws if the order is not payable: the transaction must not repeat the charge.
  */
 export async function chargeOrder(
@@ -49,20 +63,82 @@ export async function chargeOrder(
   services: PaymentServices,
   locked: LockedOrder,
   { gateway, at }: { gateway: string; at: Date },
-): Promise<'paid' | 'declined' | 'no card'> {
+): Promise<'paid' | 'pending' | 'declined' | 'no card'> {
   const { order, subscription } = locked
   if (await payIfFree(tx, services, locked, at)) return 'paid'
-  const { card } = subscription!
-  if (card === null) return 'no card'
-  const notification = { gateway, reference: null, checkoutId: null, card, at }
-  if (!card.renews) {
-    await failPayment(tx, services, order, notification, 'card_declined')
+  const charging = services.gateways.of(gateway)
+  const { id: subscriptionId, customer_id: customerId } = subscription!
+  const card = await sql.findChargedCard(tx, {
+    customer_id: customerId,
+    subscription_id: subscriptionId,
+    gateway,
+  })
+  if (card === undefined) return 'no card'
+  const { brand, last4 } = card
+  const newId = newIdAt('pay', at)
+  const notification = { newId, gateway, reference: null, checkoutId: null, card: { brand, last4 }, at }
+  const outcome = await charging.charge(tx, { id: newId }, card)
+  if (outcome === 'pending') {
+    await recordPaymentAttempt(tx, order, notification, { status: 'processing', dueAt: null })
+    return 'pending'
+  }
+  if (outcome !== 'succeeded') {
+    await failPayment(tx, services, order, notification, outcome.failed)
     return 'declined'
   }
   // Roll back: otherwise the subscription would stay due and be charged and refunded again and again.
   if (!(await applyPayment(tx, services, locked, notification)))
     throw new Error(
-      `Cannot charge the order ${order.id} of the subscription ${subscription!.id}: it is ${order.status}.`,
+      `Cannot charge the order ${order.id} of the subscription ${subscriptionId}: it is ${order.status}.`,
     )
   return 'paid'
+}
+
+/** Throws 409 while the charge of an order has no outcome. */
+export async function requireNoCharge(db: Db, orderId: string): Promise<void> {
+  if (await isBeingCharged(db, orderId)) throw paymentInProgress()
+}
+
+/** Whether the charge of an order has no outcome yet. */
+export async function isBeingCharged(db: Db, orderId: string): Promise<boolean> {
+  return (await sql.findChargeInProgress(db, { order_id: orderId })) !== undefined
+}
+
+export function paymentInProgress(): Error {
+  return conflict(
+    'payment_in_progress',
+    'The stored card is being charged. Try again when the payment has succeeded or failed.',
+  )
+}
+
+/**
+ * Applies the outcome of a charge that was pending to its locked order. Idempotent. A failed charge of the
+ * present period makes its subscription past due; that of a retry is followed by the next one.
+ */
+export async function settleCharge(
+  tx: Transaction,
+  services: PaymentServices,
+  locked: LockedOrder,
+  notification: PaymentNotification & { id: string },
+  outcome: 'succeeded' | { failed: string },
+): Promise<void> {
+  const { order, subscription } = locked
+  const isPeriod = subscription?.latest_order_id === order.id
+  if (outcome === 'succeeded') {
+    const paid = await applyPayment(tx, services, locked, notification)
+    if (!paid || !isPeriod || !awaitsCharge(subscription)) return
+    const renewed = toSubscription(await sql.setDueAtPeriodEnd(tx, { id: subscription.id }))
+    await services.events.emit(tx, 'subscription.renewed', renewed, {
+      previous: toSubscription(subscription),
+      userId: subscription.owner_id,
+    })
+    return
+  }
+  const failed = await failPayment(tx, services, order, notification, outcome.failed)
+  if (!failed || !isPeriod) return
+  if (awaitsCharge(subscription)) {
+    const changed = await scheduleRetry(tx, services, subscription)
+    await emitSubscriptionUpdated(tx, services.events, subscription, changed)
+  } else if (subscription.status === 'past_due')
+    await afterFailedRetry(tx, services, { ...locked, subscription }, notification.at)
 }

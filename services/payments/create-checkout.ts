@@ -8,12 +8,14 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import { findCheckout, insertCheckout, toCheckout, type Checkout } from './checkouts.ts'
 import { requireDistinct } from './change-subscription.ts'
+import { requireNoCharge } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import { openSubscriptionOrder } from './create-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
 import { findOrder, openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
 import { maySell, openSale, sellerOf } from './sales.ts'
 import { lockOrder, payIfFree } from './settle.ts'
+import { isBilledByGateway } from './subscriptions.ts'
 
 export interface CheckoutRequest {
   operation: OperationInfo
@@ -76,12 +78,13 @@ async function findPendingOrder(
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
   gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
-  if (subscription !== null && !gateways.of(subscription.gateway).renews)
+  if (subscription !== null && isBilledByGateway(subscription))
     throw conflict(
       'gateway',
       'Subscriptions of this gateway are paid automatically; a checkout is not possible.',
       'order_id',
     )
+  if (subscription !== null) await requireNoCharge(tx, orderId)
   return order
 }
 
@@ -106,12 +109,8 @@ async function createOrder(
     await events.emit(tx, 'order.created', order, { userId: ownerId })
     return order
   }
-  if (items.length > maxItems || (items.length > 1 && !gateway.renews))
-    throw invalidField(
-      'items',
-      'maxItems',
-      `A subscription has at most ${gateway.renews ? maxItems : 1} items.`,
-    )
+  if (items.length > maxItems)
+    throw invalidField('items', 'maxItems', `A subscription has at most ${maxItems} items.`)
   const isNew = { projectId, ownerId, createdBy, metadata, gateway: gateway.name }
   return (await openSubscriptionOrder(tx, services, priced, isNew)).order
 }

@@ -6,7 +6,7 @@ import { conflict, forbidden } from '../../infra/errors.ts'
 import { newIdAt } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
-import { changeLifetimeMs, itemsOf, requireBilledHere, requireDistinct } from './change-subscription.ts'
+import { changeLifetimeMs, itemsOf, requireDistinct } from './change-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
 import { insertOrder, priceItems, type OrderLine, type OwnedOrder, type PricedItems } from './orders.ts'
 import { maySell, openSale } from './sales.ts'
@@ -47,7 +47,6 @@ export async function createSubscription(
   requireDistinct(items.map(({ price_id: id }) => id))
   const gateway = services.gateways.forTotal(priced.total)
   gateway.requireAmount(priced.total, priced.currency, 'items')
-  requireBilledHere(gateway.renews)
   const isNew = { projectId, ownerId, createdBy: principal.userId, metadata }
   const { order, subscription } = await openSubscriptionOrder(tx, services, priced, {
     ...isNew,

@@ -7,6 +7,7 @@ import type { Page } from '../../infra/database/pagination.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { PaymentServices } from './gateway.ts'
+import { post, subjectOf } from './ledger.ts'
 import type { OrderRequest, OwnedOrder } from './orders.ts'
 import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
@@ -69,6 +70,7 @@ export async function createDispute(
     synced_at: syncedAt,
     created_at: timeOf(id),
   })
+  postLoss(tx, order, null, state, at)
   const userId = order.owner_id
   await events.emit(tx, 'dispute.created', dispute, { userId })
   if (closedStatuses.has(dispute.status)) await events.emit(tx, 'dispute.closed', dispute, { userId })
@@ -91,8 +93,26 @@ export async function updateDispute(
     (evidenceDueAt?.getTime() ?? null) === timeOrNull(previous.evidence_due_at)
   if (same) return
   const dispute = await sql.updateDispute(tx, { id: previous.id, ...columnsOf(state), at })
+  postLoss(tx, order, previous, state, at)
   const type = closedStatuses.has(status) ? 'dispute.closed' : 'dispute.updated'
   await events.emit(tx, type, dispute, { previous, userId: order.owner_id })
+}
+
+/** Records what the bank took with a dispute that is lost, and gives back what it took before. */
+function postLoss(
+  tx: Transaction,
+  order: OwnedOrder,
+  before: Pick<Dispute, 'status' | 'amount'> | null,
+  after: DisputeState,
+  at: Date,
+): void {
+  const lost = ({ status, amount }: Pick<Dispute, 'status' | 'amount'>): number =>
+    status === 'lost' ? amount : 0
+  const change = lost(after) - (before === null ? 0 : lost(before))
+  post(tx, subjectOf(order, at), [
+    ['disputes', 'gateway', change],
+    ['gateway', 'disputes', -change],
+  ])
 }
 
 function timeOrNull(timestamp: string | null): number | null {

@@ -13,15 +13,32 @@ export interface GatewayPayment {
   reference: string | null
 }
 
+/** A card that a customer has stored. */
+export interface StoredCard {
+  brand: string
+  last4: string
+  /** Whether a test card pays when its customer is away. */
+  renews: boolean
+  /** The gateway's id of the card. */
+  reference: string | null
+}
+
 export interface Gateway {
   readonly name: string
-  /** True if this platform renews subscriptions (renewals.ts); false if the gateway renews them itself. */
-  readonly renews: boolean
   /**
    * Throws 400 for an amount that the gateway does not support. `field` is the request field to name in the
    * error.
    */
   requireAmount(amount: number, currency: string, field: string): void
+  /**
+   * Charges a stored card while its customer is away, in a transaction. With `pending`, the gateway reports
+   * the outcome later by `settleCharge`, for the id of the payment; it charges the card at most once for it.
+   */
+  charge(
+    tx: Transaction,
+    payment: { id: string },
+    card: StoredCard,
+  ): Promise<'succeeded' | 'pending' | { failed: string }>
   /**
    * Refunds a part of a payment, in a transaction. `pending` means that the gateway reports the outcome
    * later.
@@ -57,15 +74,45 @@ export interface Gateway {
 
 /** A request to a remote gateway, enqueued in a transaction and performed outside of it. */
 export interface GatewayJob {
-  task: 'refund' | 'refund_late_payment' | 'close' | 'sync_cancellation'
+  /** The name of the gateway; `stripe` if absent. */
+  gateway?: string
+  task:
+    | 'charge'
+    | 'refund'
+    | 'refund_late_payment'
+    | 'close'
+    | 'sync_cancellation'
+    | 'forget_card'
+    | 'forget_customer'
   /**
-   * The id of the refund, the payment, the checkout session or the subscription, in the order of the tasks.
+   * The id of the payment, the refund, the late payment, the checkout session or the subscription, or the
+   * gateway's id of the card or the customer, in the order of the tasks. The database adds the last two.
    */
   id: string
-  /** The gateway's id of the session to close, if the session's row does not hold it. */
+  /** The gateway's id of the card to charge, or of the session to close if its row does not hold it. */
   reference?: string
   /** Number of failed attempts. */
   tries: number
+}
+
+/** A remote gateway rejected a request or could not be reached. The message is for operators. */
+export class GatewayFailure extends Error {
+  /** The gateway's error code, e.g. `resource_missing`. */
+  code: string | null
+  /** Whether a later retry may succeed, perhaps after an operator has fixed the account. */
+  retryable: boolean
+  /** Milliseconds to wait before a retry, if the gateway sent `Retry-After`. */
+  retryAfter: number | null
+
+  constructor(
+    message: string,
+    { code, retryable, retryAfter }: { code: string | null; retryable: boolean; retryAfter: number | null },
+  ) {
+    super(message)
+    this.code = code
+    this.retryable = retryable
+    this.retryAfter = retryAfter
+  }
 }
 
 /** A gateway behind a network, which reports outcomes by signed webhooks. */
@@ -103,8 +150,10 @@ export interface Gateways {
   forTotal(total: number): Gateway
   /** The gateway of a subscription that another one had, for its new total. */
   forChange(name: string, total: number): Gateway
-  /** null unless Stripe is configured. */
-  stripe: RemoteGateway | null
+  /** The configured gateways behind a network. */
+  remotes: RemoteGateway[]
+  /** The gateway behind a network with this name; null if it is not configured. */
+  remote(name: string): RemoteGateway | null
   /** The gateway with this name. Throws when it is not configured. */
   of(name: string): Gateway
 }
@@ -112,9 +161,11 @@ export interface Gateways {
 /** The gateway of orders with the total 0: it has nothing to charge and nothing to refund. */
 const free: Gateway = {
   name: 'free',
-  renews: true,
   paymentPageUrl: null,
   requireAmount() {},
+  async charge() {
+    throw new Error('An order with the total 0 cannot be charged.')
+  },
   async refund() {
     throw new Error('An order with the total 0 cannot be refunded.')
   },
@@ -125,10 +176,10 @@ const free: Gateway = {
   async syncCancellation() {},
 }
 
-/** Stripe is the current gateway if it is configured, else the sandbox. */
-export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): Gateways {
-  const current = stripe ?? sandbox
-  const configured = [sandbox, free, ...(stripe === null ? [] : [stripe])]
+/** The first remote gateway is the current one; without any, the sandbox. */
+export function createGateways(sandbox: Gateway, remotes: RemoteGateway[]): Gateways {
+  const current = remotes[0] ?? sandbox
+  const configured = [sandbox, free, ...remotes]
   const forTotal = (total: number): Gateway => (total === 0 ? free : current)
   const of = (name: string): Gateway => {
     const found = configured.find((gateway) => gateway.name === name)
@@ -139,7 +190,8 @@ export function createGateways(sandbox: Gateway, stripe: RemoteGateway | null): 
     current,
     forTotal,
     forChange: (name, total) => (total === 0 || name === free.name ? forTotal(total) : of(name)),
-    stripe,
+    remotes,
+    remote: (name) => remotes.find((gateway) => gateway.name === name) ?? null,
     of,
   }
 }

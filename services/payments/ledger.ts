@@ -1,11 +1,11 @@
-// The ledger: double-entry bookkeeping of captures, refunds and credits. Each transfer debits one account and
-// credits another, so that the ledger always balances. The database keeps the credit of a customer, the
-// account `balance`, from becoming negative.
+// The ledger: double-entry bookkeeping of captures, refunds, lost disputes and credits. Each transfer debits
+// one account and credits another, so that the ledger always balances. The database keeps the credit of a
+// customer, the account `balance`, from becoming negative.
 import type { Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import type { OwnedOrder } from './orders.ts'
 
-type Account = 'gateway' | 'revenue' | 'balance' | 'held' | 'late'
+type Account = 'gateway' | 'revenue' | 'balance' | 'held' | 'late' | 'disputes'
 
 /** A debit of the first account and a credit of the second, in minor units. */
 export type Transfer = [debit: Account, credit: Account, amount: number]

@@ -2,7 +2,7 @@
 import * as sql from '../../generated/sql/payments.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { invalidField, invalidState } from '../../infra/errors.ts'
-import { dropChange, requireBilledHere } from './change-subscription.ts'
+import { dropChange, requireChangeable } from './change-subscription.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
@@ -21,10 +21,10 @@ export async function pauseSubscription(
   subscription: OwnedSubscription,
   resumesAt: Date | null,
 ): Promise<OwnedSubscription> {
-  const { id, status, gateway } = subscription
+  const { id, status } = subscription
   if (status === 'paused') return subscription
   if (!isPaidOrTrialing(status)) throw invalidState('subscription', status)
-  requireBilledHere(services.gateways.of(gateway).renews)
+  requireChangeable(subscription)
   const at = await paymentsNow(tx)
   if (resumesAt !== null && (resumesAt <= at || resumesAt.getTime() > at.getTime() + maxPauseMs))
     throw invalidField('resumes_at', 'range', 'The time must be in the next two years.')
@@ -42,10 +42,10 @@ export async function unpauseSubscription(
   services: PaymentServices,
   subscription: OwnedSubscription,
 ): Promise<OwnedSubscription> {
-  const { id, status, gateway } = subscription
+  const { id, status } = subscription
   if (isPaidOrTrialing(status)) return subscription
   if (status !== 'paused') throw invalidState('subscription', status)
-  requireBilledHere(services.gateways.of(gateway).renews)
+  requireChangeable(subscription)
   const continued = await sql.unpauseSubscription(tx, { id, at: await paymentsNow(tx) })
   return await emitSubscriptionUpdated(tx, services.events, subscription, continued)
 }

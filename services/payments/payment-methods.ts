@@ -9,7 +9,6 @@ import { notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
 import { paymentsNow } from './clock.ts'
-import type { SandboxCard } from './subscriptions.ts'
 
 export type PaymentMethod = components['schemas']['PaymentMethod']
 
@@ -29,27 +28,39 @@ export async function findPaymentMethod(db: Db, customerId: string, id: string):
   return found
 }
 
+/** A card to store for its customer. */
+export interface NewCard {
+  gateway: string
+  /** The gateway's id of the card. */
+  reference: string | null
+  /** The same for the same card, of a customer and gateway. */
+  fingerprint: string
+  brand: string
+  last4: string
+  /** Whether a test card pays renewals. */
+  renews: boolean
+  expMonth: number | null
+  expYear: number | null
+}
+
 /**
- * Stores the card that paid a subscription of the sandbox, and makes it the default of the customer.
+ * Stores the card that paid a subscription, and makes it the default of the customer.
  * @returns the id of the payment method.
  */
 export async function storeCard(
   tx: Transaction,
   events: Emitter,
   customerId: string,
-  card: SandboxCard,
+  { reference, expMonth, expYear, ...card }: NewCard,
 ): Promise<string> {
-  const { brand, last4, renews, exp_month: expMonth = null, exp_year: expYear = null } = card
-  // Of the test cards, no two of a brand end in the same digits.
-  const place = { customer_id: customerId, gateway: 'sandbox', fingerprint: `${brand} ${last4}` }
-  const previous = await sql.findStoredCard(tx, place)
+  const { gateway, fingerprint } = card
+  const previous = await sql.findStoredCard(tx, { customer_id: customerId, gateway, fingerprint })
   const id = newIdAt('pm', await paymentsNow(tx))
   const stored = await sql.storeCard(tx, {
-    ...place,
+    ...card,
     id,
-    brand,
-    last4,
-    renews,
+    customer_id: customerId,
+    gateway_reference: reference,
     exp_month: expMonth,
     exp_year: expYear,
     at: timeOf(id),

@@ -44,5 +44,7 @@ const messages: Record<string, string> = {
   not_confirmed: 'The customer did not confirm the payment.',
   expired: 'The checkout session ended before the payment was confirmed.',
   superseded: 'The customer began another payment.',
+  payment_method_required: 'The customer has no stored card.',
+  canceled: 'The order was canceled before the card was charged.',
   void: 'The invoice was voided.',
 }

@@ -9,13 +9,12 @@ import { changeItems } from './apply-change.ts'
 import { cancelChange, dropChange } from './change-subscription.ts'
 import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { endSubscription } from './cancel-subscription.ts'
+import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import { owedLine, priceItems } from './orders.ts'
 import { unpauseSubscription } from './pause-subscription.ts'
 import {
   applyPayment,
-  cancelOrder,
   cancelSubscriptionAndOrder,
-  cancelSubscriptionNow,
   expireCheckout,
   failPayment,
   lockOrder,
@@ -23,6 +22,7 @@ import {
 } from './settle.ts'
 import type { PaymentServices } from './gateway.ts'
 import { continueDispute } from './sandbox/disputes.ts'
+import { toNewCard } from './sandbox/gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { startNextPeriod, lockSubscription, toSubscription, type OwnedSubscription } from './subscriptions.ts'
 
@@ -64,7 +64,7 @@ async function finishSlowPayment(tx: Transaction, services: PaymentServices, id:
     services,
     locked,
     { id, gateway, reference: null, checkoutId, card, at: await paymentsNow(tx) },
-    card,
+    card && toNewCard(card),
   )
 }
 
@@ -130,9 +130,12 @@ async function renew(
   const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
   const subscription = await startNextPeriod(tx, id, order.id)
   const locked = { order, subscription, checkout: null }
-  const changed = (await charge(tx, services, locked, at))
-    ? await sql.setDueAtPeriodEnd(tx, { id })
-    : await scheduleRetry(tx, services, subscription)
+  const next = {
+    paid: () => sql.setDueAtPeriodEnd(tx, { id }),
+    pending: () => sql.awaitCharge(tx, { id }),
+    failed: () => scheduleRetry(tx, services, subscription),
+  }
+  const changed = await next[await charge(tx, services, locked, at)]()
   await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
 
@@ -158,7 +161,7 @@ async function changeAtPeriodEnd(
   })
 }
 
-/** Charges a past-due order again. After the last retry the subscription ends, or goes on unpaid. */
+/** Charges a past-due order again. */
 async function retryRenewal(
   tx: Transaction,
   services: PaymentServices,
@@ -166,28 +169,18 @@ async function retryRenewal(
   at: Date,
 ): Promise<void> {
   const locked = await lockOrder(tx, subscription.latest_order_id)
-  if (await charge(tx, services, locked, at)) return
-  const { days, end } = services.dunning
-  if (subscription.tries < days.length) {
-    await scheduleRetry(tx, services, subscription)
-    return
-  }
-  if (end === 'unpaid') {
-    const unpaid = await sql.setUnpaid(tx, { id: subscription.id })
-    await emitSubscriptionUpdated(tx, services.events, subscription, unpaid)
-    return
-  }
-  await cancelSubscriptionNow(tx, services, subscription, at)
-  await cancelOrder(tx, services, locked, at)
+  const outcome = await charge(tx, services, locked, at)
+  if (outcome === 'pending') await sql.awaitCharge(tx, { id: subscription.id })
+  else if (outcome === 'failed') await afterFailedRetry(tx, services, { ...locked, subscription }, at)
 }
 
-/** Charges the stored card for an order. @returns true if the payment succeeded. */
+/** Charges the stored card for the order of a period. */
 async function charge(
   tx: Transaction,
   services: PaymentServices,
   locked: LockedOrder,
   at: Date,
-): Promise<boolean> {
+): Promise<'paid' | 'pending' | 'failed'> {
   const { gateway } = locked.subscription!
   const outcome = await chargeOrder(tx, services, locked, { gateway, at })
   if (outcome === 'no card')
@@ -198,14 +191,5 @@ async function charge(
       { gateway, reference: null, checkoutId: null, card: null, at },
       'payment_method_required',
     )
-  return outcome === 'paid'
-}
-
-/** Marks a subscription as past due until its next retry. */
-async function scheduleRetry(
-  tx: Transaction,
-  { dunning }: PaymentServices,
-  { id, tries }: OwnedSubscription,
-): Promise<OwnedSubscription> {
-  return await sql.setPastDue(tx, { id, days: dunning.days[tries] })
+  return outcome === 'paid' || outcome === 'pending' ? outcome : 'failed'
 }

@@ -11,15 +11,9 @@ import type { PaymentServices } from './gateway.ts'
 import { applyChange } from './apply-change.ts'
 import { post, releaseHeld, subjectOf } from './ledger.ts'
 import { findOrder, toOrder, type OwnedOrder } from './orders.ts'
-import { storeCard } from './payment-methods.ts'
+import { storeCard, type NewCard } from './payment-methods.ts'
 import { emitSubscriptionUpdated, owesPayment } from './subscription-events.ts'
-import {
-  startSubscription,
-  toSubscription,
-  type OwnedSubscription,
-  type Period,
-  type SandboxCard,
-} from './subscriptions.ts'
+import { startSubscription, toSubscription, type OwnedSubscription, type Period } from './subscriptions.ts'
 
 /** An order with its subscription and its open checkout session; all three rows are locked. */
 export interface LockedOrder {
@@ -47,6 +41,8 @@ export interface PaymentCard {
 export interface PaymentNotification {
   /** The id of the stored payment attempt to update; absent for a new attempt. */
   id?: string
+  /** The id of a new attempt, if its gateway knows it. */
+  newId?: string
   gateway: string
   /** The gateway's id of the payment. A repeated notification carries the same reference. */
   reference: string | null
@@ -80,7 +76,7 @@ export async function recordPaymentAttempt(
   const recorded =
     id === undefined
       ? await sql.insertPayment(tx, {
-          id: newIdAt('pay', at),
+          id: notification.newId ?? newIdAt('pay', at),
           order_id: order.id,
           checkout_id: notification.checkoutId,
           status,
@@ -93,7 +89,14 @@ export async function recordPaymentAttempt(
           due_at: dueAt,
           at,
         })
-      : await sql.updatePayment(tx, { id, status, failure_code: code, due_at: dueAt, at })
+      : await sql.updatePayment(tx, {
+          id,
+          status,
+          gateway_reference: notification.reference,
+          failure_code: code,
+          due_at: dueAt,
+          at,
+        })
   return recorded?.id ?? null
 }
 
@@ -108,7 +111,7 @@ export async function applyPayment(
   services: PaymentServices,
   { order, subscription, checkout }: LockedOrder,
   notification: PaymentNotification,
-  card: SandboxCard | null = null,
+  card: NewCard | null = null,
 ): Promise<boolean> {
   const { events, gateways, receiptMails } = services
   const { checkoutId, reference, at } = notification
@@ -140,8 +143,8 @@ export async function applyPayment(
     })
   }
   if (subscription?.scheduled_change?.order_id === order.id)
-    await applyChange(tx, services, subscription, { at, card, order })
-  else if (subscription !== null) await activateOrRecover(tx, services, subscription, notification, card)
+    await applyChange(tx, services, subscription, { at, order })
+  else if (subscription !== null) await activateOrRecover(tx, services, subscription, notification)
   if (subscription !== null && card !== null) await storeCard(tx, events, order.customer_id!, card)
   return true
 }
@@ -165,31 +168,34 @@ export async function payIfFree(
  */
 async function activateOrRecover(
   tx: Transaction,
-  { events, gateways }: PaymentServices,
+  { events }: PaymentServices,
   subscription: OwnedSubscription,
   { at, period }: PaymentNotification,
-  card: SandboxCard | null,
 ): Promise<void> {
-  const { renews } = gateways.of(subscription.gateway)
   const changed =
     subscription.status === 'incomplete'
-      ? await startSubscription(tx, subscription.id, at, { card, renews, period })
+      ? await startSubscription(tx, subscription.id, { at, period })
       : owesPayment(subscription)
-        ? await sql.setSubscriptionActive(tx, { id: subscription.id, card, renews, at })
+        ? await sql.setSubscriptionActive(tx, { id: subscription.id, at })
         : undefined
   if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
-/** Records a failed payment of an order. Emits the event if the order is pending and the failure is new. */
+/**
+ * Records a failed payment of an order. Emits the event if the order is pending and the failure is new.
+ * @returns whether it emitted the event.
+ */
 export async function failPayment(
   tx: Transaction,
   { events }: PaymentServices,
   order: OwnedOrder,
   notification: PaymentNotification,
   code: string,
-): Promise<void> {
+): Promise<boolean> {
   const recorded = await recordPaymentAttempt(tx, order, notification, { status: 'failed', code })
-  if (recorded !== null && order.status === 'pending') await emitPaymentFailed(tx, events, order)
+  const failed = recorded !== null && order.status === 'pending'
+  if (failed) await emitPaymentFailed(tx, events, order)
+  return failed
 }
 
 export async function emitPaymentFailed(tx: Transaction, events: Emitter, order: OwnedOrder): Promise<void> {

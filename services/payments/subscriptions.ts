@@ -20,23 +20,12 @@ export type OwnedSubscription = Subscription & {
   period: number
   tries: number
   due_at: string | null
-  card: SandboxCard | null
   /** What changes added to the next order. */
   owed_amount: number
   /** Of a change that waits for its payment. */
   change_terms: { restarts: boolean; gateway: string; owed: number } | null
   /** The items that the period is paid for, if a change without proration replaced them. */
   paid_items: SubscriptionItem[] | null
-}
-
-/** The stored details of a sandbox card. */
-export interface SandboxCard {
-  brand: string
-  last4: string
-  /** Whether the card pays renewals. */
-  renews: boolean
-  exp_month?: number
-  exp_year?: number
 }
 
 /**
@@ -59,6 +48,16 @@ export async function openSubscription(
   return subscription
 }
 
+/** Whether its gateway bills the subscription, as those that earlier versions began at Stripe. */
+export function isBilledByGateway({ gateway_reference: reference }: OwnedSubscription): boolean {
+  return reference !== null
+}
+
+/** Whether the charge for the present period has no outcome yet. The subscription is then not due. */
+export function awaitsCharge({ status, due_at: dueAt, ...subscription }: OwnedSubscription): boolean {
+  return status === 'active' && dueAt === null && subscription.gateway_reference === null
+}
+
 export function isPaidOrTrialing(status: Subscription['status']): boolean {
   return status === 'active' || status === 'trialing'
 }
@@ -72,7 +71,6 @@ export function toSubscription(found: OwnedSubscription): Subscription {
     period: _period,
     tries: _tries,
     due_at: _due,
-    card: _card,
     owed_amount: _owed,
     change_terms: _terms,
     paid_items: _paid,
@@ -150,21 +148,17 @@ export interface Period {
 
 /**
  * Starts the first period of an incomplete subscription: at `at`, or as the gateway's `period` says.
- * @param options.renews true if this platform renews the subscription.
  * @returns the subscription, or undefined if it was not incomplete.
  */
 export async function startSubscription(
   tx: Transaction,
   id: string,
-  at: Date,
-  { card, renews, period }: { card: SandboxCard | null; renews: boolean; period?: Period },
+  { at, period }: { at: Date; period?: Period },
 ): Promise<OwnedSubscription | undefined> {
   return await sql.startSubscription(tx, {
     id,
     start: period?.start ?? at,
     end: period?.end ?? null,
-    card,
-    renews,
   })
 }
 

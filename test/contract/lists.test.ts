@@ -6,6 +6,7 @@ import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { newId } from '../../infra/ids.ts'
 import { storeCard } from '../../services/payments/payment-methods.ts'
+import { toNewCard } from '../../services/payments/sandbox/gateway.ts'
 import {
   operationIds,
   pathOf,
@@ -325,9 +326,8 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
   },
   async listPaymentMethods() {
     const id = await insertedCustomer(server)
-    const [brand, renews] = ['Visa', true]
     const ids = await createMany(async () => {
-      const card = { brand, renews, last4: String(randomInt(1000, 10_000)) }
+      const card = toNewCard({ brand: 'Visa', renews: true, last4: String(randomInt(1000, 10_000)) })
       const { database, events } = server.services
       return await database.transaction((tx) => storeCard(tx, events, id, card))
     })

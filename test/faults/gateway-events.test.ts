@@ -1,7 +1,7 @@
 // Webhooks arrive in any order, late and repeated, and lead to the same final state. `npm test` runs a
 // scenario 12 times in 4 shuffles, with FAULTS=long 1,000 times in 100.
 import t from 'tap'
-import { createStripeWorker } from '../../services/payments/stripe/worker.ts'
+import { createGatewayWorker } from '../../services/payments/gateway-worker.ts'
 import type { Person } from '../support/server/server.ts'
 import { startStripeFixture, type StripeFixture } from '../support/payments/stripe-fixtures.ts'
 import type { StripeEvent } from '../support/payments/stripe.ts'
@@ -59,10 +59,7 @@ async function runScenario(shop: StripeFixture, person: Person, onEvents: OnEven
     await onEvents(stripe.events.slice(first, (delivered = stripe.events.length)))
   }
   const bought = await shop.openCheckout(person)
-  const subscribed = await shop.openCheckout(person, {
-    mode: 'subscription',
-    items: [{ price_id: shop.monthly }],
-  })
+  const subscribed = await shop.openBilledCheckout(person)
   await step(() => stripe.customer.pay(subscribed.session))
   await step(() => stripe.customer.pay(bought.session))
   const subscription = stripe.subscriptions.get(subscribed.session.subscription as string)!
@@ -131,13 +128,12 @@ t.test(
     const shop = await startStripeFixture(t, { sends: false })
     const { server, stripe } = shop
     const { database, events, gateways, receiptMails, dunning, gatewayJobs: jobs } = server.services
-    const worker = createStripeWorker({
+    const worker = createGatewayWorker({
       database,
       events,
       gateways,
       receiptMails,
       dunning,
-      stripe: gateways.stripe!,
       jobs,
       onError: (error) => server.errors.push(error),
       interval: 100,

@@ -8,6 +8,7 @@ import {
   createCheckout,
   payWithCard,
 } from '../support/operations/catalog-fixtures.ts'
+import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
 import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
 
 const list = async ({ client }: Person, path: string): Promise<any[]> =>
@@ -21,6 +22,9 @@ t.test('in the sandbox', async (t) => {
   const server = await startServer(t)
   const { database } = server.services
   const { price, monthly } = await createCatalog(server)
+  t.afterEach(async () => {
+    t.same(await ledgerViolations(database), [], 'the ledger balances')
+  })
   const pay = async (person: Person, number: string, body: object = { items: [{ price_id: price }] }) => {
     const checkout = await createCheckout(person, body)
     await payWithCard(server, checkout.id, number)

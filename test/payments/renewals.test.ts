@@ -802,7 +802,7 @@ t.test('a renewal runs a known number of statements', async (t) => {
   )
   t.equal(
     sent.length,
-    27,
+    28,
     `${sent.length}: ${sent.map((text) => text.trim().slice(0, 60).replace(/\s+/g, ' ')).join('\n')}`,
   )
   await cancel(id, { at_period_end: false })

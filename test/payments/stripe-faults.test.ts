@@ -9,7 +9,7 @@ import { waitUntil } from '../support/server/wait.ts'
 const shop = await startStripeFixture(t)
 const { server, stripe } = shop
 const { database, events, gateways, receiptMails, dunning } = server.services
-const gateway = gateways.stripe!
+const gateway = gateways.remote('stripe')!
 const count = async (person: Person, type: string): Promise<number> =>
   (await shop.eventTypes(person)).filter((one) => one === type).length
 const rows = async (query: string, ...values: unknown[]): Promise<any[]> =>

@@ -1,10 +1,11 @@
--- A deleted customer has no cards, and no way into the portal.
+-- A deleted customer has no cards, is removed at the gateways, and has no way into the portal.
 CREATE OR REPLACE FUNCTION forget_customer()
 RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
   DELETE FROM payment_methods WHERE customer_id = NEW.id;
+  DELETE FROM gateway_customers WHERE customer_id = NEW.id;
   DELETE FROM portal_sessions WHERE customer_id = NEW.id;
   RETURN NULL;
 END $function$;

@@ -2,8 +2,7 @@
 -- :re_anchor counts the later periods from the end of this one, because the billing interval changes.
 -- @one
 UPDATE subscriptions s SET price_id = :price_id, quantity = :quantity, items = :items?, gateway = :gateway,
-  card = coalesce(:card?, s.card), change = NULL,
-  paid_items = :paid_items?, owed_amount = s.owed_amount + :owed,
+  change = NULL, paid_items = :paid_items?, owed_amount = s.owed_amount + :owed,
   anchor_at = CASE WHEN :restart THEN :at::timestamptz WHEN :re_anchor THEN s.period_end ELSE s.anchor_at END,
   anchor_period = CASE WHEN :restart OR :re_anchor THEN s.period ELSE s.anchor_period END,
   period = s.period + :restart::int,

@@ -1,2 +1,2 @@
 -- Whether a payment of the subscription s begins its period again.
-:renews AND s.status = 'unpaid'
+s.gateway_reference IS NULL AND s.status = 'unpaid'

@@ -7,6 +7,7 @@ import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
 import { insertCheckout, toCheckout } from '../checkouts.ts'
 import { changeSubscription } from '../change-subscription.ts'
+import { isBeingCharged } from '../charge.ts'
 import { formatAmount, formatInterval } from '../currency.ts'
 import type { PaymentServices } from '../gateway.ts'
 import { findOrder } from '../orders.ts'
@@ -115,7 +116,7 @@ export async function changePlan(
   const items = [{ price_id: price, quantity }]
   const apply = later ? 'period_end' : 'now'
   const { scheduled_change: change } = await changeSubscription(tx, services, subscription, { items, apply })
-  if (change === null || change.order_id === null) return null
+  if (change === null || change.order_id === null || (await isBeingCharged(tx, change.order_id))) return null
   const order = await findOrder(tx, change.order_id)
   const now = new Date(order.created_at)
   const checkout = await insertCheckout(tx, {

@@ -7,10 +7,17 @@ import { findCheckout, checkoutNotFound, type OwnedCheckout } from '../checkouts
 import { paymentsNow } from '../clock.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
 import { disputePayment } from './disputes.ts'
-import { findTestCard, sandbox, slowCardDelayMs, toStoredCard, type CardExpiry } from './gateway.ts'
+import {
+  findTestCard,
+  sandbox,
+  slowCardDelayMs,
+  toNewCard,
+  toStoredCard,
+  type CardExpiry,
+  type SandboxCard,
+} from './gateway.ts'
 import { applyPayment, failPayment, lockOrder, recordPaymentAttempt, type LockedOrder } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
-import type { SandboxCard } from '../subscriptions.ts'
 
 /** A payment attempt of a session. */
 type PaymentAttempt = sql.FindLatestAttemptRow
@@ -69,7 +76,7 @@ export async function payByCard(
     const card = toStoredCard(testCard, expiry)
     const notification = { gateway: 'sandbox', reference: null, checkoutId: id, card, at }
     if (behavior === 'succeeds') {
-      const paid = await applyPayment(tx, services, locked, notification, card)
+      const paid = await applyPayment(tx, services, locked, notification, toNewCard(card))
       if (paid && dispute !== undefined) await disputePayment(tx, services, locked.order, dispute, at)
     } else if (behavior === 'needs_confirmation')
       await recordPaymentAttempt(tx, locked.order, notification, { status: 'requires_confirmation' })
@@ -94,7 +101,7 @@ export async function resolveConfirmation(
     if (latest === undefined || latest.id !== payment || latest.status !== 'requires_confirmation') return
     const { card } = latest
     const notification = { id: payment, gateway: 'sandbox', reference: null, checkoutId: id, card, at }
-    if (confirmed) await applyPayment(tx, services, locked, notification, card)
+    if (confirmed) await applyPayment(tx, services, locked, notification, card && toNewCard(card))
     else await failPayment(tx, services, locked.order, notification, 'not_confirmed')
   })
 }

@@ -1,7 +1,7 @@
 // The sandbox gateway: no money moves. The test card decides the outcome of a payment; everything else works
 // as with a real gateway.
 import type { Gateway } from '../gateway.ts'
-import type { SandboxCard } from '../subscriptions.ts'
+import type { NewCard } from '../payment-methods.ts'
 import type { SandboxReason } from './disputes.ts'
 
 /** The outcome of a payment by a test card. */
@@ -94,6 +94,23 @@ export interface CardExpiry {
   year: number
 }
 
+/** What a payment stores of its card. */
+export interface SandboxCard {
+  brand: string
+  last4: string
+  /** Whether the card pays renewals. */
+  renews: boolean
+  exp_month?: number
+  exp_year?: number
+}
+
+/** The card as it is stored for its customer. Of the test cards, no two of a brand end in the same digits. */
+export function toNewCard(card: SandboxCard): NewCard {
+  const { brand, last4, renews, exp_month: expMonth = null, exp_year: expYear = null } = card
+  const fingerprint = `${brand} ${last4}`
+  return { gateway: 'sandbox', reference: null, fingerprint, brand, last4, renews, expMonth, expYear }
+}
+
 /** The details of a card that are stored. */
 export function toStoredCard({ number, renews }: TestCard, { month, year }: CardExpiry): SandboxCard {
   const brand = number.startsWith('5') ? 'Mastercard' : 'Visa'
@@ -105,9 +122,11 @@ export const slowCardDelayMs = 3_000
 
 export const sandbox: Gateway = {
   name: 'sandbox',
-  renews: true,
   paymentPageUrl: null,
   requireAmount() {},
+  async charge(_tx, _payment, { renews }) {
+    return renews ? 'succeeded' : { failed: 'card_declined' }
+  },
   async refund() {
     return 'succeeded'
   },

@@ -6,6 +6,7 @@ import { Agent } from 'node:https'
 import type { Stripe } from 'stripe'
 import { invalidHeader, unavailable } from '../../../infra/errors.ts'
 import { inSpan } from '../../../infra/telemetry/spans.ts'
+import { GatewayFailure } from '../gateway.ts'
 
 /**
  * The API version of the package's types, sent with each request: the account's default version does not
@@ -43,23 +44,25 @@ export interface StripeClientOptions extends StripeSettings {
   beforeCall?: () => Promise<void>
 }
 
-/** Stripe rejected a request or could not be reached. The message is for operators. */
-export class StripeFailure extends Error {
-  /** Stripe's error code, e.g. `resource_missing`. */
-  code: string | null
-  /** Whether a later retry may succeed, perhaps after an operator has fixed the account. */
-  retryable: boolean
-  /** Milliseconds to wait before a retry, if Stripe sent `Retry-After`. */
-  retryAfter: number | null
+/** Stripe rejected a request or could not be reached. */
+export class StripeFailure extends GatewayFailure {
+  /** The payment intent that was declined. */
+  intent: Stripe.PaymentIntent | null
 
   constructor(
     message: string,
-    { code, retryable, retryAfter }: { code: string | null; retryable: boolean; retryAfter: number | null },
+    {
+      intent = null,
+      ...failure
+    }: {
+      code: string | null
+      retryable: boolean
+      retryAfter: number | null
+      intent?: Stripe.PaymentIntent | null
+    },
   ) {
-    super(message)
-    this.code = code
-    this.retryable = retryable
-    this.retryAfter = retryAfter
+    super(message, failure)
+    this.intent = intent
   }
 }
 
@@ -164,6 +167,7 @@ function toFailure(error: InstanceType<typeof Stripe.errors.StripeError>): Strip
     code,
     retryable: retryableTypes.has(type),
     retryAfter: seconds > 0 ? seconds * 1000 : null,
+    intent: error.payment_intent ?? null,
   })
 }
 

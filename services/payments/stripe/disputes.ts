@@ -1,5 +1,6 @@
-// Disputes at Stripe, which are copied from there. They name a payment intent. A payment of a subscription is
-// recorded by its invoice, and one whose own webhook is late is not recorded yet: it is fetched first.
+// Disputes at Stripe, which are copied from there. They name a payment intent. A payment of a subscription
+// that Stripe bills is recorded by its invoice, and one whose own webhook is late is not recorded yet: it is
+// fetched first.
 import type { Stripe } from 'stripe'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
@@ -10,6 +11,7 @@ import { findOrder } from '../orders.ts'
 import { fromStripeAmount } from './amounts.ts'
 import type { StripeClient } from './client.ts'
 import { findPaymentByReference, stripeName, type ApplyState } from './events.ts'
+import { fetchIntent } from './charges.ts'
 import { fetchSession } from './sessions.ts'
 import { fetchInvoice } from './subscriptions.ts'
 
@@ -52,7 +54,10 @@ async function findStripePayment(
   )
   return {
     reference: intent,
-    ...(sessions.length > 0 && { apply: await fetchSession(stripe, db, sessions[0].id) }),
+    apply:
+      sessions.length > 0
+        ? await fetchSession(stripe, db, sessions[0].id)
+        : await fetchIntent(stripe, intent),
   }
 }
 

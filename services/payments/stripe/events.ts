@@ -5,6 +5,7 @@ import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { RolledBack } from '../../../infra/errors.ts'
 import type { RetentionTask } from '../../../infra/jobs/retention.ts'
+import type { NewCard } from '../payment-methods.ts'
 import { applyPayment, lockOrder, type PaymentNotification } from '../settle.ts'
 import type { PaymentServices } from '../gateway.ts'
 
@@ -69,22 +70,20 @@ export async function findPaymentByReference(
 
 /**
  * Applies a successful payment, whether or not it was recorded as processing before.
+ * @param card the card to store for its customer.
  * @returns true if it paid the order.
  */
 export async function applyStripePayment(
   tx: Transaction,
   services: PaymentServices,
   orderId: string,
-  notification: Omit<PaymentNotification, 'gateway' | 'card' | 'id'> & { reference: string },
+  notification: Omit<PaymentNotification, 'gateway' | 'id'> & { reference: string },
+  card: NewCard | null = null,
 ): Promise<boolean> {
   const locked = await lockOrder(tx, orderId)
   const recorded = await findPaymentByReference(tx, notification.reference)
-  return await applyPayment(tx, services, locked, {
-    ...notification,
-    gateway: stripeName,
-    card: null,
-    ...(recorded?.status === 'processing' && { id: recorded.id }),
-  })
+  const known = recorded?.status === 'processing' && { id: recorded.id }
+  return await applyPayment(tx, services, locked, { ...notification, gateway: stripeName, ...known }, card)
 }
 
 const eventDays = 30

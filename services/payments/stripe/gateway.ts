@@ -1,5 +1,6 @@
 // The Stripe gateway: Stripe's own page takes the payment, and signed webhooks report the outcome. Inside
 // transactions this gateway only enqueues jobs; worker.ts performs them.
+import type { Stripe } from 'stripe'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
@@ -12,12 +13,16 @@ import {
   type StripeClient,
   type StripeClientOptions,
 } from './client.ts'
+import { fetchIntent, sendCharge } from './charges.ts'
 import { abandonSync, enqueueCancellationSync, sendCancellation } from './cancellation.ts'
 import { fetchDispute } from './disputes.ts'
 import { failUnsentRefund, fetchRefund, sendLateRefund, sendRefund, type RefundOptions } from './refunds.ts'
 import { checkoutPageUrl, expireSession, fetchSession } from './sessions.ts'
 import { fetchInvoice, fetchSubscription } from './subscriptions.ts'
 import { fetchAndApply, stripeName, wasProcessed, type ApplyState } from './events.ts'
+
+/** When a charge is tried again whose retries are exhausted. */
+const nextTryMs = 86_400_000
 
 export interface StripeGatewayOptions extends StripeClientOptions {
   jobs: Queue<GatewayJob>
@@ -32,24 +37,28 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
     tx: Transaction,
     task: GatewayJob['task'],
     id: string,
-    group: string,
-  ): Promise<void> => await jobs.add(tx, [{ data: { task, id, tries: 0 }, group }])
+    { group = id, reference }: { group?: string; reference?: string } = {},
+  ): Promise<void> =>
+    await jobs.add(tx, [{ data: { gateway: stripeName, task, id, reference, tries: 0 }, group }])
 
   return {
     name: stripeName,
-    renews: false,
     requireAmount,
+    async charge(tx, { id }, { reference }) {
+      await enqueue(tx, 'charge', id, { reference: reference! })
+      return 'pending'
+    },
     async refund(tx, { id }, payment) {
-      await enqueue(tx, 'refund', id, payment.id)
+      await enqueue(tx, 'refund', id, { group: payment.id })
       return 'pending'
     },
     async refundLatePayment(tx, { id }) {
-      await enqueue(tx, 'refund_late_payment', id, id)
+      await enqueue(tx, 'refund_late_payment', id)
       return 'returning'
     },
     async closeCheckout(tx, { id }) {
       // Without a page at Stripe there is nothing to expire.
-      if ((await sql.findGatewaySession(tx, { id })) !== undefined) await enqueue(tx, 'close', id, id)
+      if ((await sql.findGatewaySession(tx, { id })) !== undefined) await enqueue(tx, 'close', id)
     },
     syncCancellation: (tx, subscription) => enqueueCancellationSync(tx, jobs, subscription),
     paymentPageUrl: (db, checkout, order) => checkoutPageUrl(stripe, jobs, db, checkout, order),
@@ -74,6 +83,16 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
     async perform(db, services, job, { repeated, attempt }) {
       const { id } = job
       switch (job.task) {
+        case 'charge':
+          return await sendCharge(refunds, db, services, job, { repeated })
+        case 'forget_card':
+          await forget(stripe, (api) =>
+            api.paymentMethods.detach(id, {}, { idempotencyKey: `forget_card:${attempt}` }),
+          )
+          return null
+        case 'forget_customer':
+          await forget(stripe, (api) => api.customers.del(id))
+          return null
         case 'refund':
           return await sendRefund(refunds, db, services, id, { repeated })
         case 'refund_late_payment':
@@ -87,11 +106,21 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
       }
     },
     async giveUp(tx, services, job) {
+      // A charge must get an outcome: Stripe may have made it.
+      if (job.task === 'charge')
+        await jobs.add(tx, [{ data: job, group: job.id, startAfter: new Date(Date.now() + nextTryMs) }])
       if (job.task === 'refund') await failUnsentRefund(tx, services, job.id)
       if (job.task === 'sync_cancellation') await abandonSync(tx, job.id)
     },
     disconnect: stripe.close,
   }
+}
+
+/** Removes a card or a customer, unless that is done. */
+async function forget(stripe: StripeClient, remove: (api: Stripe) => Promise<unknown>): Promise<void> {
+  await stripe.request(remove).catch((error) => {
+    if (!(error instanceof StripeFailure) || error.retryable) throw error
+  })
 }
 
 /** The function that fetches the object of an event, by the event's type; null for a type that is ignored. */
@@ -105,6 +134,12 @@ function fetcherFor(
     case 'checkout.session.async_payment_failed':
     case 'checkout.session.expired':
       return (id) => fetchSession(stripe, db, id)
+    case 'payment_intent.payment_failed':
+      return (id) => fetchIntent(stripe, id, { attempts: true })
+    case 'payment_intent.succeeded':
+    case 'payment_intent.processing':
+    case 'payment_intent.canceled':
+      return (id) => fetchIntent(stripe, id)
     case 'invoice.paid':
     case 'invoice.payment_failed':
       return (id) => fetchInvoice(stripe, db, id)

@@ -4,13 +4,13 @@ import type { Stripe } from 'stripe'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
-import { findPrice } from '../products-and-prices.ts'
 import { redirectUrl, findCheckout, type OwnedCheckout } from '../checkouts.ts'
 import { paymentsNow, testClock } from '../clock.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'
 import { findOrder, type OwnedOrder } from '../orders.ts'
-import { expireCheckout, failPayment, recordPaymentAttempt, lockOrder } from '../settle.ts'
+import { expireCheckout, failPayment, recordPaymentAttempt, lockOrder, type PaymentCard } from '../settle.ts'
 import { toStripeAmount } from './amounts.ts'
+import { cardOf, newCardOf, stripeCustomerOf } from './cards.ts'
 import { asUnavailable, StripeFailure, type StripeClient } from './client.ts'
 import { fetchSubscription } from './subscriptions.ts'
 import {
@@ -39,24 +39,16 @@ function expiryOf(
   return { at: Math.min(expires, created + maxLifetimeMs), key: checkout.id }
 }
 
-async function lineItems(
-  db: Db,
-  checkout: OwnedCheckout,
-  order: OwnedOrder,
-): Promise<Stripe.Checkout.SessionCreateParams.LineItem[]> {
+function lineItems(order: OwnedOrder): Stripe.Checkout.SessionCreateParams.LineItem[] {
   const { currency, number, items: sold, credit_amount: credit, total_amount: total } = order
   // Stripe has no lines below zero: what a credit leaves of the sum is one line.
-  const items =
-    credit === 0 ? sold : [{ ...sold[0], description: `Order ${number}`, quantity: 1, unit_amount: total }]
-  const recurring =
-    checkout.mode === 'subscription' ? (await findPrice(db, items[0].price_id)).recurring : null
+  const items = credit === 0 ? sold : [{ description: `Order ${number}`, quantity: 1, unit_amount: total }]
   return items.map(({ description, quantity, unit_amount: unitAmount }) => ({
     quantity,
     price_data: {
       currency,
       unit_amount: toStripeAmount(unitAmount, currency),
       product_data: { name: description },
-      ...(recurring !== null && { recurring }),
     },
   }))
 }
@@ -71,7 +63,10 @@ interface CreatedSession {
   url: string
 }
 
-/** Creates the session at Stripe. Idempotent by its key. */
+/**
+ * Creates the session at Stripe. Idempotent by its key. The card that pays for a subscription is stored for
+ * its customer, so that other methods are not accepted.
+ */
 async function createSession(
   stripe: StripeClient,
   db: Db,
@@ -84,22 +79,23 @@ async function createSession(
     order_id: order.id,
     ...(checkout.subscription_id !== null && { subscription_id: checkout.subscription_id }),
   }
-  const items = await lineItems(db, checkout, order)
+  const storesCard = order.subscription_id !== null
+  const customer = storesCard ? await stripeCustomerOf(stripe, db, order.customer_id!) : undefined
   const { id, url } = await stripe.request((api) =>
     api.checkout.sessions.create(
       {
-        mode: checkout.mode,
-        line_items: items,
+        mode: 'payment',
+        line_items: lineItems(order),
         client_reference_id: checkout.id,
         metadata,
-        ...(checkout.mode === 'subscription'
-          ? { subscription_data: { metadata } }
-          : { payment_intent_data: { metadata } }),
+        ...(storesCard && { customer, allowed_payment_method_types: ['card'] }),
+        payment_intent_data: { metadata, ...(storesCard && { setup_future_usage: 'off_session' }) },
         success_url: `${checkout.url}/return`,
         cancel_url: redirectUrl(checkout, 'cancel'),
         expires_at: Math.floor(at / 1000),
       },
-      { idempotencyKey: `checkout:${key}` },
+      // Version 1.12 and before created other sessions with the key `checkout:`.
+      { idempotencyKey: `${storesCard ? 'card_checkout' : 'checkout'}:${key}` },
     ),
   )
   if (url === null) throw new Error(`The Stripe session ${id} has no URL.`)
@@ -154,11 +150,12 @@ export async function checkoutPageUrl(
   return (await db.transaction((tx) => saveSession(tx, jobs, checkout, created))) ?? checkout.url
 }
 
+/** What is fetched with a session. */
+const expand = ['payment_intent.payment_method']
+
 /** Fetches a session with its payment intent. */
 export async function fetchSession(stripe: StripeClient, db: Db, id: string): Promise<ApplyState> {
-  const session = await stripe.request((api) =>
-    api.checkout.sessions.retrieve(id, { expand: ['payment_intent'] }),
-  )
+  const session = await stripe.request((api) => api.checkout.sessions.retrieve(id, { expand }))
   return await applierFor(stripe, db, session)
 }
 
@@ -192,8 +189,10 @@ async function applySession(tx: Transaction, services: PaymentServices, session:
   )
     throw new Error(`The amount of the Stripe session ${session.id} differs from the order ${order.id}.`)
   const at = await paymentsNow(tx)
-  const notification = { reference: intent.id, checkoutId: checkout.id, at }
-  if (session.payment_status === 'paid') await applyStripePayment(tx, services, order.id, notification)
+  const { payment_method: method } = intent
+  const notification = { reference: intent.id, checkoutId: checkout.id, card: cardOf(method), at }
+  if (session.payment_status === 'paid')
+    await applyStripePayment(tx, services, order.id, notification, newCardOf(method))
   else await applyUnpaidSession(tx, services, checkout, intent, notification)
 }
 
@@ -220,14 +219,13 @@ async function applyUnpaidSession(
   services: PaymentServices,
   { id, order_id: orderId }: OwnedCheckout,
   intent: Stripe.PaymentIntent,
-  notification: { reference: string; checkoutId: string; at: Date },
+  notification: { reference: string; checkoutId: string; card: PaymentCard | null; at: Date },
 ): Promise<void> {
   const locked = await lockOrder(tx, orderId)
   const recorded = await findPaymentByReference(tx, intent.id)
   const payment = {
     ...notification,
     gateway: stripeName,
-    card: null,
     ...(recorded !== undefined && { id: recorded.id }),
   }
   if (!failedStatuses.has(intent.status)) {
@@ -258,9 +256,7 @@ export async function expireSession(
   const session = reference ?? checkout?.gateway_reference ?? null
   if (session === null || (checkout?.status === 'complete' && checkout.gateway_reference === session)) return
   await fetchAndApply(db, services, async () => {
-    const found = await stripe.request((api) =>
-      api.checkout.sessions.retrieve(session, { expand: ['payment_intent'] }),
-    )
+    const found = await stripe.request((api) => api.checkout.sessions.retrieve(session, { expand }))
     if (found.status !== 'open') return await applierFor(stripe, db, found)
     try {
       const expired = await stripe.request((api) =>

@@ -1,5 +1,5 @@
-// Subscriptions at Stripe, which renews them itself. Its invoices become orders, and its periods and statuses
-// are copied.
+// Subscriptions that Stripe bills: those that version 1.12 and before began there. Its invoices become
+// orders, and its periods and statuses are copied.
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'

@@ -30,6 +30,7 @@ import {
   setCancelAtPeriodEnd,
   lockSubscription,
 } from '../../../services/payments/subscriptions.ts'
+import { toNewCard } from '../../../services/payments/sandbox/gateway.ts'
 import type { TestServer } from '../server/server.ts'
 
 export const pages = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
@@ -162,7 +163,13 @@ async function pay(
   orderId: string,
   checkoutId: string | null = null,
 ): Promise<void> {
-  await applyPayment(tx, services, await lockOrder(tx, orderId), await notification(tx, checkoutId), card)
+  await applyPayment(
+    tx,
+    services,
+    await lockOrder(tx, orderId),
+    await notification(tx, checkoutId),
+    toNewCard(card),
+  )
 }
 
 /** Refunds a part of a paid order, one cent by default. @returns the id of the refund. */
@@ -184,8 +191,13 @@ export async function insertedPaymentMethod(
   customerId: string,
 ): Promise<string> {
   return await database.transaction(async (tx) => {
-    const other = await storeCard(tx, events, customerId, { ...card, last4: String(randomInt(1000, 4000)) })
-    await storeCard(tx, events, customerId, card)
+    const other = await storeCard(
+      tx,
+      events,
+      customerId,
+      toNewCard({ ...card, last4: String(randomInt(1000, 4000)) }),
+    )
+    await storeCard(tx, events, customerId, toNewCard(card))
     return other
   })
 }

@@ -107,6 +107,13 @@ const rules: Record<string, string> = {
         <> o.credit_amount
       OR coalesce(sum(t.amount) FILTER (WHERE t.debit = 'revenue' AND t.credit = 'gateway'), 0)
         <> o.refunded_amount`,
+  'is an order whose lost disputes are not those of the ledger': `
+    SELECT o.id FROM orders o LEFT JOIN (
+      SELECT order_id, sum(CASE WHEN debit = 'disputes' THEN amount ELSE -amount END) AS amount
+      FROM ledger_transfers WHERE 'disputes' IN (debit, credit) GROUP BY order_id
+    ) t ON t.order_id = o.id
+    WHERE coalesce(t.amount, 0) <>
+      (SELECT coalesce(sum(d.amount), 0) FROM disputes d WHERE d.order_id = o.id AND d.status = 'lost')`,
   'is an order that holds a credit but is not pending': `
     SELECT o.id FROM orders o JOIN ledger_transfers t ON t.order_id = o.id WHERE o.status <> 'pending'
     GROUP BY o.id HAVING coalesce(sum(t.amount) FILTER (WHERE t.credit = 'held'), 0)

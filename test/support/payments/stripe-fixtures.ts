@@ -24,7 +24,12 @@ export interface StripeFixture extends Catalog {
   ): Promise<{ status: number; location: string | null; text: string }>
   /** Creates a checkout session and opens Stripe's page. */
   openCheckout(person: Person, body?: Record<string, unknown>): Promise<{ checkout: any; session: Session }>
-  /** Creates a subscription and pays it at Stripe; its webhooks are not delivered yet. */
+  /** Like `openCheckout`, for a subscription that Stripe bills, as version 1.12 began them. */
+  openBilledCheckout(
+    person: Person,
+    body?: Record<string, unknown>,
+  ): Promise<{ checkout: any; session: Session }>
+  /** Creates a subscription that Stripe bills and pays it; its webhooks are not delivered yet. */
   subscribe(
     person: Person,
     body?: Record<string, unknown>,
@@ -79,12 +84,40 @@ export async function startStripeFixture(
       if (status !== 303 || location !== session.url) throw new Error(`${checkout.id} leads to ${location}`)
       return { checkout, session }
     },
-    async subscribe(person, body) {
-      const { checkout, session } = await shop.openCheckout(person, {
+    async openBilledCheckout(person, body) {
+      const checkout = await shop.checkout(person, {
         mode: 'subscription',
         items: [{ price_id: shop.monthly }],
         ...body,
       })
+      const { id, order_id, subscription_id, url } = checkout
+      const { items } = await shop.order(person, order_id)
+      const metadata = { checkout_id: id, order_id, subscription_id }
+      const session = await stripe.client.checkout.sessions.create({
+        mode: 'subscription',
+        line_items: items.map(({ quantity, unit_amount, description: name }: any) => ({
+          quantity,
+          price_data: {
+            currency: checkout.currency,
+            unit_amount,
+            product_data: { name },
+            recurring: { interval: 'month', interval_count: 1 },
+          },
+        })),
+        client_reference_id: id,
+        metadata,
+        subscription_data: { metadata },
+        success_url: `${url}/return`,
+        cancel_url: 'https://shop.example/cart',
+      })
+      await database.prisma.checkout.update({
+        where: { id },
+        data: { gatewayReference: session.id, gatewayUrl: session.url },
+      })
+      return { checkout, session: stripe.sessionFor(id) }
+    },
+    async subscribe(person, body) {
+      const { checkout, session } = await shop.openBilledCheckout(person, body)
       stripe.customer.pay(session)
       return { checkout, session, subscription: stripe.subscriptions.get(session.subscription as string)! }
     },

@@ -8,6 +8,8 @@ export type Invoice = Stripe.Invoice
 export type Intent = Stripe.PaymentIntent
 export type Refund = Stripe.Refund
 export type Dispute = Stripe.Dispute
+export type PaymentMethod = Stripe.PaymentMethod
+export type Charge = Stripe.Charge
 type Metadata = Record<string, string>
 
 const nulls = <Name extends string>(...names: Name[]) =>
@@ -128,7 +130,7 @@ export function intentOf({
   currency: string
   created: number
   metadata: Metadata
-  status: 'succeeded' | 'processing'
+  status: 'succeeded' | 'processing' | 'requires_payment_method'
 }): Intent {
   return {
     ...nulls(
@@ -534,5 +536,112 @@ export function disputeOf({
     payment_intent: intent,
     reason: 'fraudulent',
     status,
+  }
+}
+
+/** A card, by its number. It is attached to the customer if there is one. */
+export function cardMethodOf({
+  id,
+  number,
+  customer,
+  created,
+}: {
+  id: string
+  number: string
+  customer: string | null
+  created: number
+}): PaymentMethod {
+  return {
+    id,
+    object: 'payment_method',
+    billing_details: nulls('address', 'email', 'name', 'phone', 'tax_id'),
+    card: {
+      ...nulls(
+        'checks',
+        'country',
+        'display_brand',
+        'generated_from',
+        'networks',
+        'regulated_status',
+        'three_d_secure_usage',
+        'wallet',
+      ),
+      brand: number.startsWith('5') ? 'mastercard' : 'visa',
+      exp_month: 12,
+      exp_year: 2040,
+      fingerprint: `fp${number}`,
+      funding: 'credit',
+      last4: number.slice(-4),
+    },
+    created,
+    customer,
+    customer_account: null,
+    livemode: false,
+    metadata: {},
+    type: 'card',
+  }
+}
+
+/** A declined attempt to pay a payment intent by card. */
+export function failedChargeOf({
+  id,
+  intent,
+  declineCode,
+  created,
+}: {
+  id: string
+  intent: Intent
+  declineCode: string
+  created: number
+}): Charge {
+  const { amount, currency, metadata } = intent
+  return {
+    ...nulls(
+      'application',
+      'application_fee',
+      'application_fee_amount',
+      'balance_transaction',
+      'calculated_statement_descriptor',
+      'customer',
+      'description',
+      'failure_balance_transaction',
+      'fraud_details',
+      'on_behalf_of',
+      'payment_method',
+      'receipt_email',
+      'receipt_number',
+      'receipt_url',
+      'review',
+      'shipping',
+      'source',
+      'source_transfer',
+      'statement_descriptor',
+      'statement_descriptor_suffix',
+      'transfer_data',
+      'transfer_group',
+    ),
+    id,
+    object: 'charge',
+    amount,
+    amount_captured: 0,
+    amount_refunded: 0,
+    billing_details: nulls('address', 'email', 'name', 'phone', 'tax_id'),
+    captured: false,
+    created,
+    currency,
+    disputed: false,
+    failure_code: 'card_declined',
+    failure_message: 'Your card was declined.',
+    livemode: false,
+    metadata,
+    outcome: { type: 'issuer_declined', reason: declineCode } as Stripe.Charge.Outcome,
+    paid: false,
+    payment_intent: intent.id,
+    payment_method_details: {
+      type: 'card',
+      card: { brand: 'visa', last4: '0002' },
+    } as Charge['payment_method_details'],
+    refunded: false,
+    status: 'failed',
   }
 }

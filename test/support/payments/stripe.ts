@@ -6,16 +6,20 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { Stripe } from 'stripe'
 import type { Test } from 'tap'
 import {
+  cardMethodOf,
   disputeOf,
+  failedChargeOf,
   invoiceOf,
   intentOf,
   refundOf,
   sessionOf,
   subscriptionOf,
+  type Charge,
   type Dispute,
   type Intent,
   type Interval,
   type Invoice,
+  type PaymentMethod,
   type Refund,
   type Session,
   type Subscription,
@@ -45,11 +49,23 @@ export interface StripeEvent {
   body: string
 }
 
+/** What a stored card does: a decline has Stripe's decline code. */
+export type OffSession = 'succeeded' | 'processing' | { declined: string }
+
+/** The card that succeeds, and Stripe's test cards that fail while their customer is away. */
+export const stripeCards = {
+  succeeds: '4242424242424242',
+  renewalDeclined: '4000000000000341',
+  needsCustomer: '4000002760003184',
+}
+
 export interface FakeStripe {
   url: string
   /** The environment of a server that uses this fake. */
   env: Record<string, string>
   secretKey: string
+  /** A client of this fake. */
+  client: Stripe
   /** All requests, in order. */
   requests: RecordedRequest[]
   /** All events, in order, including types that the platform ignores. */
@@ -59,6 +75,12 @@ export interface FakeStripe {
   invoices: Map<string, Invoice>
   refunds: Map<string, Refund>
   disputes: Map<string, Dispute>
+  intents: Map<string, Intent>
+  paymentMethods: Map<string, PaymentMethod>
+  /** What a stored card does while its customer is away, by its number; other cards succeed. */
+  cards: Map<string, OffSession>
+  /** The payment intents of a payment of the platform. */
+  intentsFor(paymentId: string): Intent[]
   /** The status that new refunds reach immediately. */
   refundOutcome: 'succeeded' | 'pending' | 'failed'
   /** Makes the next requests fail whose method and path match `on`; all of them without `times`. */
@@ -75,8 +97,10 @@ export interface FakeStripe {
   /** The Stripe session of a checkout session of the platform. */
   sessionFor(checkoutId: string): Session
   customer: {
-    /** Pays by a card. */
-    pay(session: Session): void
+    /** Pays by a card, which is stored if the session says so. */
+    pay(session: Session, number?: string): void
+    /** Tries to pay by a card that is declined. */
+    decline(session: Session, declineCode?: string): void
     /** Pays by a slow bank payment. */
     payByBank(session: Session): void
     /** Completes or fails a bank payment. */
@@ -94,11 +118,13 @@ export interface FakeStripe {
     end(subscription: Subscription): void
     setStatus(subscription: Subscription, status: Subscription['status']): void
     announceTrialEnd(subscription: Subscription): void
+    /** Completes or fails a payment intent that is processing. */
+    finish(intent: Intent, paid: boolean): void
     completeRefund(refund: Refund, status: 'succeeded' | 'failed'): void
   }
   bank: {
-    /** Disputes the payment of a session or an invoice. */
-    dispute(paid: Session | Invoice, status?: 'needs_response' | 'warning_needs_response'): Dispute
+    /** Disputes a payment intent, or the payment of a session or an invoice. */
+    dispute(paid: Session | Invoice | Intent, status?: 'needs_response' | 'warning_needs_response'): Dispute
     /** Changes a dispute. The money goes back to the seller with `won`. */
     setDispute(dispute: Dispute, status: string): void
   }
@@ -126,11 +152,13 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
   const secretKey = `sk_test_${random()}`
   const webhookSecret = `whsec_${random()}`
   const intents = new Map<string, Intent & { refunded: number }>()
+  const customers = new Map<string, { id: string; object: 'customer'; created: number; metadata: object }>()
+  const charges = new Map<string, Charge>()
   const answers = new Map<string, { request: string; status: number; body: string }>()
   const heldResponses: Array<{ on: RegExp; received: () => void; released: Promise<void> }> = []
   const faults: Array<{ fault: Fault; on: RegExp; times: number }> = []
   /** The items and metadata of each session, for when it is paid. */
-  const pendingItems = new Map<string, { items: any[]; metadata: Record<string, string> }>()
+  const pendingItems = new Map<string, { items: any[]; metadata: Record<string, string>; stores: boolean }>()
   let counter = 0
   const newId = (prefix: string): string => `${prefix}_${(++counter).toString().padStart(6, '0')}${random(8)}`
   const now = (): number => Math.floor(Date.now() / 1000)
@@ -155,6 +183,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       STRIPE_API_BASE: url,
     },
     secretKey,
+    client: new Stripe(secretKey, { apiVersion: version, host: '127.0.0.1', port, protocol: 'http' }),
     requests: [],
     events: [],
     sessions: new Map(),
@@ -162,6 +191,13 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     invoices: new Map(),
     refunds: new Map(),
     disputes: new Map(),
+    intents,
+    paymentMethods: new Map(),
+    cards: new Map<string, OffSession>([
+      [stripeCards.renewalDeclined, { declined: 'generic_decline' }],
+      [stripeCards.needsCustomer, { declined: 'authentication_required' }],
+    ]),
+    intentsFor: (id) => [...intents.values()].filter(({ metadata }) => metadata.payment_id === id),
     refundOutcome: 'succeeded',
     fail(fault, { on = /./, times = Infinity } = {}) {
       faults.push({ fault, on, times })
@@ -186,9 +222,16 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       return found[0]
     },
     customer: {
-      pay(session) {
-        complete(session, 'succeeded')
+      pay(session, number = stripeCards.succeeds) {
+        complete(session, 'succeeded', number)
         emit('checkout.session.completed', session)
+      },
+      decline(session, declineCode = 'generic_decline') {
+        const intent = intentOfSession(session, 'requires_payment_method')
+        const charge = failedChargeOf({ id: newId('ch'), intent, declineCode, created: now() })
+        charges.set(charge.id, charge)
+        declineIntent(intent, declineCode)
+        emit('charge.failed', charge)
       },
       payByBank(session) {
         complete(session, 'processing')
@@ -258,6 +301,10 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       announceTrialEnd(subscription) {
         emit('customer.subscription.trial_will_end', subscription)
       },
+      finish(intent, paid) {
+        if (!paid) return void declineIntent(intent, 'generic_decline')
+        succeed(intent)
+      },
       completeRefund(refund, status) {
         setRefundStatus(refund, status)
         emit('refund.updated', refund)
@@ -268,9 +315,11 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     bank: {
       dispute(paid, status = 'needs_response') {
         const intent = intents.get(
-          paid.object === 'invoice'
-            ? (paid.payments!.data[0].payment.payment_intent as string)
-            : (paid.payment_intent as string),
+          paid.object === 'payment_intent'
+            ? paid.id
+            : paid.object === 'invoice'
+              ? (paid.payments!.data[0].payment.payment_intent as string)
+              : (paid.payment_intent as string),
         )!
         const { amount, currency } = intent
         const dispute = disputeOf({
@@ -406,6 +455,10 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       send(200, result)
     } catch (error) {
       if (!(error instanceof StripeError)) throw error
+      const text = JSON.stringify({ error: error.error })
+      // Stripe stores the result of a request that was executed.
+      if (key !== null && error.status === 402) answers.set(key, { request: digest, status: 402, body: text })
+      if (fault === 'reset after') return void request.socket.destroy()
       send(error.status, JSON.stringify({ error: error.error }))
     }
   }
@@ -465,6 +518,56 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
           ({ payment }) => payment.payment_intent === params.payment?.payment_intent,
           (payment) => payment,
         )
+      case 'POST customers': {
+        requireKnown(params, ['metadata'])
+        const id = newId('cus')
+        const customer = { id, object: 'customer' as const, created: now(), metadata: params.metadata ?? {} }
+        customers.set(id, customer)
+        return customer
+      }
+      case 'DELETE customers/{id}':
+        find(customers, id, 'customer')
+        customers.delete(id)
+        for (const method of fake.paymentMethods.values()) if (method.customer === id) method.customer = null
+        return { id, object: 'customer', deleted: true }
+      case 'POST payment_intents':
+        return createIntent(params)
+      case 'GET payment_intents':
+        return listPage(
+          '/v1/payment_intents',
+          intents,
+          params,
+          ({ customer }) => customer === params.customer,
+          (intent) => intent,
+        )
+      case 'GET payment_intents/{id}':
+        return find(intents, id, 'payment_intent')
+      case 'POST payment_intents/{id}/cancel': {
+        const intent = find(intents, id, 'payment_intent')
+        if (/^(succeeded|processing|canceled)$/.test(intent.status))
+          throw new StripeError(400, {
+            code: 'payment_intent_unexpected_state',
+            message: `You cannot cancel this PaymentIntent because it has a status of ${intent.status}.`,
+          })
+        Object.assign(intent, { status: 'canceled', canceled_at: now() })
+        emit('payment_intent.canceled', intent)
+        return intent
+      }
+      case 'GET charges':
+        return listPage(
+          '/v1/charges',
+          charges,
+          params,
+          (charge) => charge.payment_intent === params.payment_intent,
+          (charge) => charge,
+        )
+      case 'POST payment_methods/{id}/detach': {
+        const method = find(fake.paymentMethods, id, 'payment_method')
+        if (method.customer === null)
+          throw new StripeError(400, { message: 'The payment method is not attached to a customer.' })
+        method.customer = null
+        return method
+      }
       case 'POST refunds':
         return createRefund(params)
       case 'GET refunds':
@@ -487,7 +590,9 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       'mode',
       'line_items',
       'client_reference_id',
+      'customer',
       'metadata',
+      'allowed_payment_method_types',
       'payment_intent_data',
       'subscription_data',
       'success_url',
@@ -496,6 +601,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     ])
     const { mode, line_items: items = [], success_url: successUrl, metadata = {} } = params
     const recurring = mode === 'subscription'
+    if (params.customer !== undefined) find(customers, params.customer, 'customer')
     if (mode !== 'payment' && !recurring)
       throw new StripeError(400, { param: 'mode', message: 'Invalid mode' })
     if (successUrl === undefined)
@@ -555,32 +661,116 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       created: now(),
       expiresAt,
     })
+    session.customer = params.customer ?? null
     fake.sessions.set(id, session)
     pendingItems.set(id, {
       items,
+      stores: params.payment_intent_data?.setup_future_usage === 'off_session',
       metadata: (recurring ? params.subscription_data : params.payment_intent_data)?.metadata ?? {},
     })
     return session
   }
 
   function toSession(session: Session, { expand = [] }: { expand?: string[] }): object {
-    return expand.includes('payment_intent') && session.payment_intent !== null
-      ? { ...session, payment_intent: intents.get(session.payment_intent as string) }
-      : session
+    const intent = intents.get(session.payment_intent as string)
+    if (intent === undefined || !expand.some((field) => field.startsWith('payment_intent'))) return session
+    const method = fake.paymentMethods.get(intent.payment_method as string)
+    const expands = method !== undefined && expand.includes('payment_intent.payment_method')
+    return { ...session, payment_intent: expands ? { ...intent, payment_method: method } : intent }
   }
 
-  function complete(session: Session, status: 'succeeded' | 'processing'): void {
+  /** The payment intent of a session, which its first attempt creates. */
+  function intentOfSession(session: Session, status: Intent['status']): Intent & { refunded: number } {
+    const { metadata } = pendingItems.get(session.id)!
+    const intent =
+      session.payment_intent === null
+        ? newIntent(session.amount_total!, session.currency!, metadata, 'requires_payment_method')
+        : intents.get(session.payment_intent as string)!
+    Object.assign(intent, { status, customer: session.customer })
+    session.payment_intent = intent.id
+    return intent
+  }
+
+  function succeed(intent: Intent): void {
+    Object.assign(intent, { status: 'succeeded', amount_received: intent.amount, last_payment_error: null })
+    emit('payment_intent.succeeded', intent)
+  }
+
+  function declineIntent(intent: Intent, declineCode: string): Record<string, unknown> {
+    const error = {
+      type: 'card_error',
+      code: declineCode === 'authentication_required' ? declineCode : 'card_declined',
+      decline_code: declineCode,
+      message: 'Your card was declined.',
+    }
+    Object.assign(intent, { status: 'requires_payment_method', last_payment_error: error })
+    emit('payment_intent.payment_failed', intent)
+    return error
+  }
+
+  /** Charges a stored card. A payment of the platform may have one payment intent only. */
+  function createIntent(params: any): Intent {
+    requireKnown(params, [
+      'amount',
+      'currency',
+      'customer',
+      'payment_method',
+      'allowed_payment_method_types',
+      'off_session',
+      'confirm',
+      'metadata',
+    ])
+    const { amount, currency, customer, payment_method: methodId, metadata = {} } = params
+    find(customers, customer, 'customer')
+    const method = find(fake.paymentMethods, methodId, 'payment_method')
+    if (method.customer !== customer)
+      throw new StripeError(400, {
+        code: 'payment_method_unactivated',
+        param: 'payment_method',
+        message: 'The payment method does not belong to the customer.',
+      })
+    if (
+      params.off_session !== 'true' ||
+      params.confirm !== 'true' ||
+      params.allowed_payment_method_types[0] !== 'card'
+    )
+      throw new StripeError(400, { message: 'This payment intent is not confirmed off session.' })
+    if (metadata.payment_id === undefined || fake.intentsFor(metadata.payment_id).length > 0)
+      throw new Error(`There is a payment intent of ${metadata.payment_id} already.`)
+    const intent = newIntent(Number(amount), currency, metadata, 'processing')
+    Object.assign(intent, { customer, payment_method: methodId })
+    emit('payment_intent.created', intent)
+    const outcome = fake.cards.get(method.card!.fingerprint!.slice(2)) ?? 'succeeded'
+    if (outcome === 'succeeded') succeed(intent)
+    else if (outcome === 'processing') emit('payment_intent.processing', intent)
+    else {
+      const error = declineIntent(intent, outcome.declined)
+      throw new StripeError(402, {
+        ...(error as { message: string }),
+        payment_intent: structuredClone(intent),
+      } as { message: string })
+    }
+    return intent
+  }
+
+  function complete(session: Session, status: 'succeeded' | 'processing', number?: string): void {
     if (session.status !== 'open') throw new Error(`${session.id} is ${session.status}`)
-    const { items, metadata } = pendingItems.get(session.id)!
+    const { items, metadata, stores } = pendingItems.get(session.id)!
     Object.assign(session, {
       status: 'complete',
       payment_status: status === 'succeeded' ? 'paid' : 'unpaid',
       url: null,
     })
     if (session.mode === 'payment') {
-      const intent = newIntent(session.amount_total!, session.currency!, metadata, status)
-      session.payment_intent = intent.id
-      emit(`payment_intent.${status}`, intent)
+      const intent = intentOfSession(session, status)
+      if (number !== undefined) {
+        const customer = stores ? (session.customer as string) : null
+        const method = cardMethodOf({ id: newId('pm'), number, customer, created: now() })
+        fake.paymentMethods.set(method.id, method)
+        intent.payment_method = method.id
+      }
+      if (status === 'succeeded') succeed(intent)
+      else emit(`payment_intent.${status}`, intent)
       return
     }
     const [
@@ -623,8 +813,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     amount: number,
     currency: string,
     metadata: Record<string, string>,
-    status: 'succeeded' | 'processing',
-  ): Intent {
+    status: 'succeeded' | 'processing' | 'requires_payment_method',
+  ): Intent & { refunded: number } {
     const intent = {
       ...intentOf({ id: newId('pi'), amount, currency, created: now(), metadata, status }),
       refunded: 0,

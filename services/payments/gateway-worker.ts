@@ -1,11 +1,10 @@
-// The Stripe worker: runs the jobs that call Stripe, outside the transactions that created them. A failed job
-// is retried with growing delays for three days, then abandoned and reported as an error.
-import type { Database } from '../../../infra/database/database.ts'
-import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
-import type { Job, Queue, QueueOptions } from '../../../infra/jobs/queue.ts'
-import type { GatewayJob, RemoteGateway, PaymentServices } from '../gateway.ts'
-import { WorkerLoop, type BackgroundWorker } from '../../../infra/jobs/worker-loop.ts'
-import { StripeFailure } from './client.ts'
+// The gateway worker: runs the jobs that call remote gateways, outside the transactions that created them. A
+// failed job is retried with growing delays for three days, then abandoned and reported as an error.
+import type { Database } from '../../infra/database/database.ts'
+import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
+import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
+import { GatewayFailure, type GatewayJob, type RemoteGateway, type PaymentServices } from './gateway.ts'
+import { WorkerLoop, type BackgroundWorker } from '../../infra/jobs/worker-loop.ts'
 
 export const gatewayQueue: QueueOptions = {
   name: 'gateway',
@@ -14,9 +13,8 @@ export const gatewayQueue: QueueOptions = {
   groupConcurrency: 1,
 }
 
-export interface StripeWorkerOptions extends PaymentServices {
+export interface GatewayWorkerOptions extends PaymentServices {
   database: Database
-  stripe: RemoteGateway
   jobs: Queue<GatewayJob>
   onError: (error: Error) => void
   /** Jobs that run at once. Default 4. */
@@ -46,20 +44,25 @@ const retryDelays = [
 /** What follows an attempt: another job at a later time, the end of the retries, or nothing. */
 type Next = { data: GatewayJob; at: Date } | 'abandon' | null
 
-export function createStripeWorker({
+export function createGatewayWorker({
   database,
-  stripe,
   jobs,
   onError,
   concurrency = 4,
   interval,
   drainTimeoutMs,
   ...services
-}: StripeWorkerOptions): BackgroundWorker {
+}: GatewayWorkerOptions): BackgroundWorker {
   const loop = new WorkerLoop({ poll, onError, interval, drainTimeoutMs })
-  // A call of Stripe is not canceled by a stop. Its job is left to another process instead.
+  // A call of a gateway is not canceled by a stop. Its job is left to another process instead.
   const aborted = new Promise<void>((resolve) => loop.signal.addEventListener('abort', () => resolve()))
   return loop
+
+  function gatewayOf({ gateway = 'stripe' }: GatewayJob): RemoteGateway {
+    const found = services.gateways.remote(gateway)
+    if (found === null) throw new Error(`The payment gateway ${gateway} is not configured.`)
+    return found
+  }
 
   async function poll(): Promise<boolean> {
     const free = concurrency - loop.running
@@ -71,7 +74,7 @@ export function createStripeWorker({
   async function run(job: Job<GatewayJob>): Promise<JobOutcome> {
     const { data, id, fetches } = job
     try {
-      const pollAgainAt = await stripe.perform(database, services, data, {
+      const pollAgainAt = await gatewayOf(data).perform(database, services, data, {
         repeated: fetches > 1 || data.tries > 0,
         attempt: `${id}:${fetches}`,
       })
@@ -94,7 +97,7 @@ export function createStripeWorker({
       const completed = await jobs.complete(tx, [job])
       // A job that timed out belongs to another worker.
       if (next === null || !completed.has(job.id)) return
-      if (next === 'abandon') await stripe.giveUp(tx, services, job.data)
+      if (next === 'abandon') await gatewayOf(job.data).giveUp(tx, services, job.data)
       else await jobs.add(tx, [{ data: next.data, group: job.data.id, startAfter: next.at }])
     })
   }
@@ -102,7 +105,7 @@ export function createStripeWorker({
 
 /** Milliseconds before the next attempt; null when there is none. */
 function retryDelay({ tries }: GatewayJob, error: unknown): number | null {
-  const failure = error instanceof StripeFailure ? error : null
+  const failure = error instanceof GatewayFailure ? error : null
   const delay = failure?.retryable === false ? undefined : retryDelays[tries]
   return delay === undefined ? null : Math.max(delay, failure?.retryAfter ?? 0)
 }
