@@ -74,7 +74,7 @@ export async function applyChange(
 ): Promise<void> {
   const { items, unused_amount: unused } = subscription.scheduled_change!
   const { restarts, gateway, owed } = subscription.change_terms!
-  const spent = Math.min(unused, order.subtotal_amount)
+  const spent = Math.min(unused, order.credit_amount)
   postUnused(tx, subscription, { unused, spent, currency: order.currency, orderId: order.id, at })
   const changed = await changeItems(tx, subscription, {
     items,

@@ -7,11 +7,11 @@ import { conflict, forbidden, invalidField, invalidState } from '../../infra/err
 import { newId } from '../../infra/ids.ts'
 import type { Principal } from '../users/authentication.ts'
 import { changeItems, postUnused } from './apply-change.ts'
-import { chargeOrder, insertCreditedOrder, paymentInProgress } from './charge.ts'
+import { chargeOrder, insertCreditedOrder, paymentInProgress, usableCredit } from './charge.ts'
 import { paymentsNow } from './clock.ts'
-import type { PaymentServices } from './gateway.ts'
+import type { Gateway, PaymentServices } from './gateway.ts'
 import { priceItems, totalOf, type OrderLine, type PricedItems } from './orders.ts'
-import { quoteChange, type Proration, type Quote } from './proration.ts'
+import { quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
 import { maySell } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
@@ -115,7 +115,8 @@ export async function previewChange(
   const subtotal = totalOf(lines)
   const key = { customer_id: subscription.customer_id, currency: next.currency }
   const balance = (await sql.findBalance(db, key))?.amount ?? 0
-  const credit = Math.min(subtotal, unused + balance)
+  const minimum = services.gateways.current.minimumOf(next.currency)
+  const credit = usableCredit(subtotal, unused + balance, minimum)
   const end = new Date(subscription.current_period_end!)
   const { end: periodEnd } = restarts
     ? await sql.readPeriodEnd(db, { price_id: next.lines[0].priceId, start: at })
@@ -195,8 +196,17 @@ async function quoteOf(
   const quote =
     apply === 'period_end'
       ? { lines: [], unused: 0, owed: 0, restarts: false }
-      : payOwed(quoteChange(from, next, terms), subscription.owed_amount)
+      : payOwed(quoteChargeable(from, next, terms, newGateway), subscription.owed_amount)
   return { quote, next, gateway: newGateway.name, at: next.now }
+}
+
+/** Quotes a change. A difference that the gateway cannot charge is added to the next order. */
+function quoteChargeable(from: Plan, next: Plan, terms: ChangeTerms, gateway: Gateway): Quote {
+  const quote = quoteChange(from, next, terms)
+  const due = totalOf(quote.lines) - quote.unused
+  return due > 0 && due < gateway.minimumOf(next.currency)
+    ? quoteChange(from, next, { ...terms, proration: 'next_period' })
+    : quote
 }
 
 /** The items that the period is paid for. */

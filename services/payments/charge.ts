@@ -35,22 +35,28 @@ interface SubscriptionOrder extends Pick<NewOrder, 'metadata'> {
  */
 export async function insertCreditedOrder(
   tx: Transaction,
-  { events }: PaymentServices,
+  { events, gateways }: PaymentServices,
   subscription: OwnedSubscription,
   { lines, currency, period = null, metadata, unused = 0, at }: SubscriptionOrder,
 ): Promise<OwnedOrder> {
   const { id, project_id: projectId, owner_id: ownerId, customer_id: customerId } = subscription
   const total = totalOf(lines)
   const spent = Math.min(unused, total)
-  const held = await creditFor(tx, { customerId, currency }, total - spent)
+  const available = spent + (await creditFor(tx, { customerId, currency }, total - spent))
+  const credit = usableCredit(total, available, gateways.current.minimumOf(currency))
   const order = await insertOrder(
     tx,
     { lines, currency, total, now: at },
-    { projectId, ownerId, metadata, subscription: { id, period }, credit: spent + held },
+    { projectId, ownerId, metadata, subscription: { id, period }, credit },
   )
-  post(tx, subjectOf(order, at), [['balance', 'held', held]])
+  post(tx, subjectOf(order, at), [['balance', 'held', Math.max(0, credit - spent)]])
   await events.emit(tx, 'order.created', order, { userId: ownerId })
   return order
+}
+
+/** The part of a credit that pays for an order: it leaves nothing, or what the gateway charges at least. */
+export function usableCredit(total: number, available: number, minimum: number): number {
+  return available >= total ? total : Math.min(available, Math.max(0, total - minimum))
 }
 
 /**

@@ -30,6 +30,8 @@ export interface Gateway {
    * error.
    */
   requireAmount(amount: number, currency: string, field: string): void
+  /** The smallest amount that the gateway charges, in minor units. */
+  minimumOf(currency: string): number
   /**
    * Charges a stored card while its customer is away, in a transaction. With `pending`, the gateway reports
    * the outcome later by `settleCharge`, for the id of the payment; it charges the card at most once for it.
@@ -163,6 +165,7 @@ const free: Gateway = {
   name: 'free',
   paymentPageUrl: null,
   requireAmount() {},
+  minimumOf: () => 0,
   async charge() {
     throw new Error('An order with the total 0 cannot be charged.')
   },

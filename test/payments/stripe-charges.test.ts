@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import type { BackgroundWorkers } from '../../services/background.ts'
 import { advanceClock } from '../../services/payments/worker.ts'
 import { paymentsNow } from '../../services/payments/clock.ts'
+import { post } from '../../services/payments/ledger.ts'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
 import { addPrice, eventTypesOf } from '../support/operations/catalog-fixtures.ts'
 import type { Person } from '../support/server/server.ts'
@@ -233,6 +234,26 @@ t.test('a change is made when its charge is paid', async (t) => {
   t.match(await read(ben, declined.id), { price_id: pro, scheduled_change: null })
 })
 
+t.test('an amount below the minimum of Stripe is charged with the next order', async (t) => {
+  const ada = await server.person()
+  const { id, end, checkout } = await begin(ada)
+  const changed = await ada.client.put(path(id), { items: [{ price_id: await monthly(1_010) }] })
+  t.match(changed.body, { scheduled_change: null, items: [{ quantity: 1 }] })
+  t.equal((await ordersOf(ada, id)).length, 1, 'ten cents are not charged alone')
+  const [{ id: order }] = await ordersOf(ada, id)
+  const at = new Date()
+  await database.transaction(async (tx) =>
+    post(tx, { customerId: checkout.customer_id, orderId: order, currency: 'eur', at }, [
+      ['late', 'balance', 1_000],
+    ]),
+  )
+  await advanceTo(end)
+  await shop.waitForJobs()
+  const renewal = (await ordersOf(ada, id)).at(-1)
+  t.match(renewal, { status: 'paid', total_amount: 50 }, 'the credit leaves what Stripe charges')
+  t.ok(renewal.subtotal_amount >= 1_019 && renewal.subtotal_amount <= 1_020)
+})
+
 /** A subscription whose renewal is about to be charged, while no worker runs. */
 async function beforeCharge(number?: string) {
   await Promise.all(begun.splice(0).map((cancel) => cancel()))
@@ -402,6 +423,31 @@ t.test('a card that is removed, and a customer who is deleted, are so at Stripe,
   await shop.waitForJobs()
   t.ok(stripe.requests.some(({ method, path }) => method === 'DELETE' && path.startsWith('/v1/customers/')))
 })
+
+t.test(
+  'a subscription that a server of version 1.12 starts is due, and one that Stripe bills is not',
+  async (t) => {
+    const ada = await server.person()
+    const checkout = await shop.checkout(ada, { mode: 'subscription', items: [{ price_id: basic }] })
+    const { subscription } = await shop.subscribe(ada)
+    await shop.deliverFrom(0)
+    const start = `UPDATE subscriptions SET status = 'active', period = 1, period_start = now(),
+    period_end = now() + interval '1 month', anchor_at = now(), due_at = NULL WHERE id = $1`
+    await database.pool.query(start, [checkout.subscription_id])
+    const { rows } = await database.pool.query(
+      'SELECT due_at = period_end AS due, gateway_reference FROM subscriptions WHERE owner_id = $1 ORDER BY id',
+      [ada.id],
+    )
+    t.same(rows, [
+      { due: true, gateway_reference: null },
+      { due: null, gateway_reference: subscription.id },
+    ])
+    await database.pool.query("UPDATE orders SET status = 'paid', paid_at = now() WHERE id = $1", [
+      checkout.order_id,
+    ])
+    await ada.client.post(path(checkout.subscription_id, '/cancel'), { at_period_end: false })
+  },
+)
 
 t.test('no payment has two payment intents', async (t) => {
   const ids = [...stripe.intents.values()].flatMap(({ metadata: { payment_id: id } }) => id ?? [])

@@ -124,6 +124,7 @@ export const sandbox: Gateway = {
   name: 'sandbox',
   paymentPageUrl: null,
   requireAmount() {},
+  minimumOf: () => 0,
   async charge(_tx, _payment, { renews }) {
     return renews ? 'succeeded' : { failed: 'card_declined' }
   },

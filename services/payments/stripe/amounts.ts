@@ -1,6 +1,6 @@
 // Converts amounts between this platform and Stripe. Both use minor units, but Stripe differs from ISO 4217
 // for some currencies. Source: https://docs.stripe.com/currencies (zero-decimal and three-decimal currencies,
-// special cases, maximum charge amounts).
+// special cases, minimum and maximum charge amounts).
 import { invalidField } from '../../../infra/errors.ts'
 import { exponentOf } from '../currency.ts'
 
@@ -13,6 +13,30 @@ const threeDecimal = new Set('bhd jod kwd omr tnd'.split(' '))
 /** Maximum digits of an amount that all payment methods support; cards alone support more. */
 const maxDigits: Record<string, number> = { idr: 12, cop: 10, inr: 9 }
 const defaultMaxDigits = 8
+
+/** Minimum charges in Stripe's minor units. Those of other currencies depend on the account. */
+const minimums: Record<string, number> = {
+  aed: 200,
+  bgn: 100,
+  czk: 1_500,
+  dkk: 250,
+  gbp: 30,
+  hkd: 400,
+  huf: 17_500,
+  mxn: 1_000,
+  myr: 200,
+  nok: 300,
+  pln: 200,
+  ron: 200,
+  sek: 300,
+  thb: 1_000,
+}
+const defaultMinimum = 50
+
+/** The smallest amount that Stripe charges, in minor units of this platform. */
+export function minimumOf(currency: string): number {
+  return Math.ceil(fromStripeAmount(minimums[currency] ?? defaultMinimum, currency))
+}
 
 function stripeExponentOf(currency: string): number {
   return zeroDecimal.has(currency) ? 0 : threeDecimal.has(currency) ? 3 : 2

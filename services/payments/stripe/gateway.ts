@@ -5,7 +5,7 @@ import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import type { Queue } from '../../../infra/jobs/queue.ts'
 import type { GatewayJob, RemoteGateway } from '../gateway.ts'
-import { requireAmount } from './amounts.ts'
+import { minimumOf, requireAmount } from './amounts.ts'
 import {
   asUnavailable,
   createStripeClient,
@@ -44,6 +44,7 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
   return {
     name: stripeName,
     requireAmount,
+    minimumOf,
     async charge(tx, { id }, { reference }) {
       await enqueue(tx, 'charge', id, { reference: reference! })
       return 'pending'

@@ -737,6 +737,8 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
       throw new StripeError(400, { message: 'This payment intent is not confirmed off session.' })
     if (metadata.payment_id === undefined || fake.intentsFor(metadata.payment_id).length > 0)
       throw new Error(`There is a payment intent of ${metadata.payment_id} already.`)
+    if (Number(amount) < 50)
+      throw new StripeError(400, { code: 'amount_too_small', message: 'Amount must be at least 50 cents.' })
     const intent = newIntent(Number(amount), currency, metadata, 'processing')
     Object.assign(intent, { customer, payment_method: methodId })
     emit('payment_intent.created', intent)
