@@ -1,9 +1,11 @@
 // Organizations that sell: what their admins do, and that nobody else knows of it.
 import t from 'tap'
+import { operations } from '../../generated/operations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId } from '../../infra/ids.ts'
 import { recordChanges } from '../support/server/changes.ts'
 import { insertedCustomer, insertedProduct } from '../support/database/db-fixtures-payments.ts'
-import type { Client } from '../support/http/client.ts'
+import { operationAt, type Client } from '../support/http/client.ts'
 import { createShop, join, strangersTo, type Shop } from '../support/payments/shops.ts'
 import { startServer } from '../support/server/server.ts'
 
@@ -67,6 +69,7 @@ t.test('nobody else sees or changes them', async (t) => {
   const { product, price, customer } = await createSold()
   const [book, ada] = [`${products}/${product.id}`, `${customers}/${customer.id}`]
   const before = await changes()
+  const asked = new Set<string | null>()
   for (const [who, client] of strangers)
     for (const [method, path, body] of [
       ['get', `${products}?${of}`],
@@ -92,12 +95,16 @@ t.test('nobody else sees or changes them', async (t) => {
       ['delete', `${ada}/payment-methods/${newId('pm')}`],
       ['delete', ada],
     ] as const) {
+      asked.add(operationAt(method.toUpperCase(), `/v1${path.split('?')[0]}`))
       const reply = await client[method](path, body as any)
       const expected = /^a key|account/.test(who) ? [403, 404] : [404]
       t.ok(expected.includes(reply.status), `${who}: ${method} ${path}: ${reply.status}`)
       t.notMatch(reply.text, /Book|ada@shop/, who)
     }
   t.same(await changes(), before, 'nothing changes')
+  // Refunds: test/payments/sales-of-organizations.test.ts.
+  for (const { id, organizationSellers } of Object.values<OperationInfo>(operations))
+    if (organizationSellers === true && id !== 'createRefund') t.ok(asked.has(id), id)
 })
 
 t.test('an admin of an organization does not sell for the platform', async (t) => {
