@@ -3549,7 +3549,7 @@ export interface Methods {
   /**
    * List orders: `GET /v1/payments/orders`
    *
-   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all orders, or those of a project or a user.
+   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all orders, or those of a project or a user.
    */
   listOrders: OptionalListMethod<ListOrdersInput, OrderList, Order>
   /**
@@ -3597,7 +3597,7 @@ export interface Methods {
   /**
    * List refunds: `GET /v1/payments/refunds`
    *
-   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all refunds, or those of a project or a user.
+   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all refunds, or those of a project or a user.
    */
   listAllRefunds: OptionalListMethod<ListAllRefundsInput, RefundList, Refund>
   /**
@@ -3609,7 +3609,7 @@ export interface Methods {
   /**
    * List payments: `GET /v1/payments/payments`
    *
-   * Returns the payments of a project, or of your own orders outside any project if `project_id` is omitted. Failed attempts are included. With the scope `payments:sell`: all payments, or those of a project or a user.
+   * Returns the payments of a project, or of your own orders outside any project if `project_id` is omitted. Failed attempts are included. For operators with the scope `payments:sell`: all payments, or those of a project or a user.
    */
   listPayments: OptionalListMethod<ListPaymentsInput, PaymentList, Payment>
   /**
@@ -3621,7 +3621,7 @@ export interface Methods {
   /**
    * List disputes: `GET /v1/payments/disputes`
    *
-   * Returns the disputes of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all disputes, or those of a project or a user.
+   * Returns the disputes of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all disputes, or those of a project or a user.
    */
   listDisputes: OptionalListMethod<ListDisputesInput, DisputeList, Dispute>
   /**
@@ -3633,7 +3633,7 @@ export interface Methods {
   /**
    * List checkout sessions: `GET /v1/payments/checkout`
    *
-   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `payments:sell`: all sessions, or those of a project or a user.
+   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all sessions, or those of a project or a user.
    */
   listCheckouts: OptionalListMethod<ListCheckoutsInput, CheckoutList, Checkout>
   /**
@@ -3657,7 +3657,7 @@ export interface Methods {
   /**
    * List subscriptions: `GET /v1/payments/subscriptions`
    *
-   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `payments:sell`: all subscriptions, or those of a project or a user.
+   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all subscriptions, or those of a project or a user.
    */
   listSubscriptions: OptionalListMethod<ListSubscriptionsInput, SubscriptionList, Subscription>
   /**

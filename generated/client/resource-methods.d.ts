@@ -2175,7 +2175,7 @@ export interface PaymentsOrdersResource {
   /**
    * List orders: `GET /v1/payments/orders`
    *
-   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all orders, or those of a project or a user.
+   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all orders, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -2261,7 +2261,7 @@ export interface PaymentsRefundsResource {
   /**
    * List refunds: `GET /v1/payments/refunds`
    *
-   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all refunds, or those of a project or a user.
+   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all refunds, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -2283,7 +2283,7 @@ export interface PaymentsPaymentsResource {
   /**
    * List payments: `GET /v1/payments/payments`
    *
-   * Returns the payments of a project, or of your own orders outside any project if `project_id` is omitted. Failed attempts are included. With the scope `payments:sell`: all payments, or those of a project or a user.
+   * Returns the payments of a project, or of your own orders outside any project if `project_id` is omitted. Failed attempts are included. For operators with the scope `payments:sell`: all payments, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -2305,7 +2305,7 @@ export interface PaymentsDisputesResource {
   /**
    * List disputes: `GET /v1/payments/disputes`
    *
-   * Returns the disputes of a project, or of your own orders outside any project if `project_id` is omitted. With the scope `payments:sell`: all disputes, or those of a project or a user.
+   * Returns the disputes of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all disputes, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -2327,7 +2327,7 @@ export interface PaymentsCheckoutResource {
   /**
    * List checkout sessions: `GET /v1/payments/checkout`
    *
-   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. With the scope `payments:sell`: all sessions, or those of a project or a user.
+   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all sessions, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.
@@ -2367,7 +2367,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * List subscriptions: `GET /v1/payments/subscriptions`
    *
-   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. With the scope `payments:sell`: all subscriptions, or those of a project or a user.
+   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all subscriptions, or those of a project or a user.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.

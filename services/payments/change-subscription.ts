@@ -270,7 +270,7 @@ export function requireProration(
   proration: Proration = 'now',
 ): void {
   if (proration !== 'now' && seller === null && !maySell(principal))
-    throw forbidden('Only API keys with the scope payments:sell decide about the proration.', 'scope')
+    throw forbidden('Only sellers decide about the proration.', 'scope')
 }
 
 /** Throws 409 for a subscription that its gateway bills, and while the charge for its period is pending. */

@@ -42,7 +42,7 @@ export async function createSubscription(
   const { principal } = request
   const { ownerId, customerId, seller } = await openSale(tx, services, request, body)
   if (wanted !== undefined && seller === null && !maySell(principal))
-    throw forbidden('Only API keys with the scope payments:sell decide about a trial.', 'scope')
+    throw forbidden('Only sellers decide about a trial.', 'scope')
   const priced = await priceItems(tx, items, { recurring: true, seller })
   requireDistinct(items.map(({ price_id: id }) => id))
   const gateway = services.gateways.forTotal(priced.total)

@@ -69,7 +69,7 @@ export async function openSales(db: Db, request: SalesRequest): Promise<SalesFil
   }
   if (userId !== undefined && userId !== principal.userId)
     throw forbidden(
-      'Only API keys with the scope payments:sell can list the sales of other users.',
+      'Only operators with the scope payments:sell can list the sales of other users.',
       'owner',
       userId,
     )
@@ -194,7 +194,7 @@ function requireMaySell(principal: Principal, buyerId: string): void {
 
 function refusalToSell(principal: Principal, buyerId: string): Error | null {
   if (!maySell(principal))
-    return forbidden('Only API keys with the scope payments:sell can sell to other users.', 'owner', buyerId)
+    return forbidden('Only operators with the scope payments:sell can sell to other users.', 'owner', buyerId)
   if (principal.projectIds !== null)
     return forbidden('An API key that is limited to projects cannot sell to other users.', 'project_ids')
   return null
