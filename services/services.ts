@@ -205,9 +205,10 @@ export function createServices({
     config.stripe === null
       ? []
       : [createStripeGateway({ ...config.stripe, jobs: gatewayJobs, beforeCall, onError })],
+    config,
   )
-  const { sellerName: seller, publicUrl } = config
-  const receiptMails = new ReceiptMails({ cipher, mails, seller, publicUrl })
+  const { sellerName: seller, publicUrl, organizationSales } = config
+  const receiptMails = new ReceiptMails({ cipher, mails, seller, publicUrl, organizationSales })
   const webhookClient = createWebhookClient({
     allowed: config.webhookAllowedNetworks,
     ports: config.webhookAllowedPorts,

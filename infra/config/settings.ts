@@ -613,6 +613,13 @@ const payments = {
       What follows the last try: \`cancel\` ends the subscription, \`unpaid\` keeps it until its order is
       paid.`,
   }),
+  organizationSales: oneOf('ORGANIZATION_SALES', {
+    values: ['sandbox', 'all'],
+    default: 'sandbox',
+    description: `
+      How organizations sell: in the \`sandbox\` only, or with \`all\` gateways, whose payments go to the
+      operator. With \`all\`, their customers get receipts by e-mail.`,
+  }),
   paymentGateway: oneOf('PAYMENT_GATEWAY', {
     values: ['sandbox', 'stripe'],
     default: 'sandbox',

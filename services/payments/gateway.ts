@@ -148,6 +148,8 @@ export interface Gateways {
    * The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them.
    */
   current: Gateway
+  /** Whether organizations sell with the current gateway. */
+  forOrganizations: boolean
   /** The gateway for a new session or subscription with this total. */
   forTotal(total: number): Gateway
   /** The gateway of a subscription that another one had, for its new total. */
@@ -179,8 +181,15 @@ const free: Gateway = {
   async syncCancellation() {},
 }
 
-/** The first remote gateway is the current one; without any, the sandbox. */
-export function createGateways(sandbox: Gateway, remotes: RemoteGateway[]): Gateways {
+/**
+ * The first remote gateway is the current one; without any, the sandbox.
+ * @param options.organizationSales the gateways with which organizations sell.
+ */
+export function createGateways(
+  sandbox: Gateway,
+  remotes: RemoteGateway[],
+  { organizationSales }: { organizationSales: 'sandbox' | 'all' },
+): Gateways {
   const current = remotes[0] ?? sandbox
   const configured = [sandbox, free, ...remotes]
   const forTotal = (total: number): Gateway => (total === 0 ? free : current)
@@ -191,6 +200,7 @@ export function createGateways(sandbox: Gateway, remotes: RemoteGateway[]): Gate
   }
   return {
     current,
+    forOrganizations: organizationSales === 'all' || current === sandbox,
     forTotal,
     forChange: (name, total) => (total === 0 || name === free.name ? forTotal(total) : of(name)),
     remotes,

@@ -131,7 +131,7 @@ export interface Buyer {
  */
 export async function openSale(
   tx: Transaction,
-  { events, gateways }: { events: Emitter; gateways: { current: { name: string } } },
+  { events, gateways }: { events: Emitter; gateways: { forOrganizations: boolean } },
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
 ): Promise<{ ownerId: string; customerId: string; seller: string | null }> {
@@ -143,7 +143,7 @@ export async function openSale(
       refusalToSell(request.principal, customerId) ?? notFound('customer', customerId)
     if (seller === null) requireMaySell(request.principal, customerId)
     else await requireSeller(tx, request, seller, missing)
-    if (seller !== null && gateways.current.name !== 'sandbox')
+    if (seller !== null && !gateways.forOrganizations)
       throw conflict('gateway', 'Organizations sell in the sandbox only: the gateway pays the operator.')
     if (userId !== undefined)
       throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')

@@ -1,67 +1,15 @@
 // The same steps with the sandbox and with Stripe lead to the same states, payments and events.
-import t, { type Test } from 'tap'
-import { moveClock } from '../../services/payments/clock.ts'
-import { nextDueTask, runDueTask } from '../../services/payments/renewals.ts'
+import t from 'tap'
+import { addPrice, createCheckout } from '../support/operations/catalog-fixtures.ts'
 import {
-  addPrice,
-  cards,
-  createCatalog,
-  createCheckout,
-  payWithCard,
-  type Catalog,
-} from '../support/operations/catalog-fixtures.ts'
-import { startServer, type Person, type TestServer } from '../support/server/server.ts'
-import { stripeCards } from '../support/payments/stripe.ts'
-import { startStripeFixture } from '../support/payments/stripe-fixtures.ts'
-
-type Card = 'good' | 'weak'
-
-interface Gateway {
-  server: TestServer
-  catalog: Catalog
-  /** Pays a session of the platform by a card, which is weak if it fails while its customer is away. */
-  pay(person: Person, checkout: { id: string; url: string }, card: Card): Promise<void>
-  /** Waits until all charges have an outcome. */
-  settle(): Promise<void>
-}
-
-async function startSandbox(t: Test): Promise<Gateway> {
-  const server = await startServer(t)
-  return {
-    server,
-    catalog: await createCatalog(server),
-    async pay(_person, { id }, card) {
-      await payWithCard(server, id, card === 'good' ? cards.succeeds : cards.renewalDeclined)
-    },
-    async settle() {},
-  }
-}
-
-async function startStripe(t: Test): Promise<Gateway> {
-  const shop = await startStripeFixture(t)
-  const { server, stripe } = shop
-  let delivered = 0
-  const settle = async (): Promise<void> => {
-    await shop.waitForJobs()
-    const first = delivered
-    delivered = stripe.events.length
-    await shop.deliverFrom(first)
-  }
-  return {
-    server,
-    catalog: shop,
-    async pay(_person, checkout, card) {
-      await shop.openPage(checkout)
-      const number = card === 'good' ? stripeCards.succeeds : stripeCards.renewalDeclined
-      stripe.customer.pay(stripe.sessionFor(checkout.id), number)
-      await settle()
-    },
-    settle,
-  }
-}
+  startWithSandbox,
+  startWithStripe,
+  type Card,
+  type GatewayFixture,
+} from '../support/payments/both-gateways.ts'
 
 /** Runs the scenario. @returns what its steps led to. */
-async function run({ server, catalog, pay, settle }: Gateway): Promise<unknown[]> {
+async function run({ server, catalog, pay, settle, advance }: GatewayFixture): Promise<unknown[]> {
   const admin = server.admin.client
   const ada = await server.person()
   const { database } = server.services
@@ -79,16 +27,6 @@ async function run({ server, catalog, pay, settle }: Gateway): Promise<unknown[]
   const names = Object.fromEntries(Object.entries(prices).map(([name, id]) => [id, name]))
   const seen: unknown[] = []
 
-  /** Moves the clock, and lets each charge have its outcome before the next task. */
-  const advance = async (to: Date): Promise<void> => {
-    for (;;) {
-      const due = await nextDueTask(database, { at: to })
-      await moveClock(database, due?.at ?? to)
-      if (due === null) return
-      await runDueTask(database, server.services, due)
-      await settle()
-    }
-  }
   const read = async (id: string): Promise<any> =>
     (await ada.client.get(`/payments/subscriptions/${id}`)).body
   const note = async (step: string, id: string): Promise<any> => {
@@ -111,11 +49,11 @@ async function run({ server, catalog, pay, settle }: Gateway): Promise<unknown[]
   }
   const subscribe = async (price: string, card: Card): Promise<string> => {
     const checkout = await createCheckout(ada, { mode: 'subscription', items: [{ price_id: price }] })
-    await pay(ada, checkout, card)
+    await pay(checkout, card)
     return checkout.subscription_id
   }
   const payOrder = async (order: string, card: Card): Promise<void> =>
-    await pay(ada, await createCheckout(ada, { order_id: order }), card)
+    await pay(await createCheckout(ada, { order_id: order }), card)
   const call = async (id: string, action: string, body: object = {}): Promise<void> => {
     const reply = await ada.client.post(`/payments/subscriptions/${id}/${action}`, body)
     if (reply.status !== 200) throw new Error(`${action}: ${reply.text}`)
@@ -194,8 +132,8 @@ async function run({ server, catalog, pay, settle }: Gateway): Promise<unknown[]
 }
 
 t.test('both gateways lead to the same states, payments and events', async (t) => {
-  const expected = await run(await startSandbox(t))
-  const found = await run(await startStripe(t))
+  const expected = await run(await startWithSandbox(t))
+  const found = await run(await startWithStripe(t))
   t.equal(found.length, 24)
   for (const [i, state] of expected.entries()) t.same(found[i], state)
 })

@@ -18,6 +18,8 @@ export interface ReceiptMailsOptions extends MailServices {
   seller: string
   /** PUBLIC_URL. null: the e-mails have no link. */
   publicUrl: string | null
+  /** Customers of organizations get receipts only if these sell with all gateways. */
+  organizationSales: 'sandbox' | 'all'
 }
 
 export class ReceiptMails {
@@ -44,8 +46,8 @@ export class ReceiptMails {
     order: OwnedOrder,
     { kind, about, render }: { kind: ReceiptKind; about: string; render: Render },
   ): Promise<void> {
-    const { seller, publicUrl } = this.#options
-    if (order.seller_organization_id != null) return
+    const { seller, publicUrl, organizationSales } = this.#options
+    if (order.seller_organization_id != null && organizationSales !== 'all') return
     const { receipt, buyerEmail: recipient } = await readReceipt(tx, order, seller)
     if (recipient === null) return
     // Only a user can sign in to see it.
