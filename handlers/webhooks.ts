@@ -34,7 +34,7 @@ export const webhooks = {
     const { db, webhookClient, cipher, events } = services
     const { userId } = principal
     requirePublicUrl(webhookClient, body.url)
-    requireSelectableEvents(body.event_types, grantsOfKey(principal).scopes)
+    requireSelectableEvents(body.event_types, grantsOfKey(principal, body.event_types).scopes)
     return await db.transaction(async (tx) => {
       if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
       const { row, endpoint, secret } = newEndpoint(principal, body, cipher)

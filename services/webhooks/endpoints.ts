@@ -13,7 +13,7 @@ import { typesOf, type EventSelector } from '../events/selectors.ts'
 import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
-import type { Principal } from '../users/authentication.ts'
+import { isOperator, type Principal } from '../users/authentication.ts'
 import type { WebhookClient } from './http-client.ts'
 import { decryptSecret, encryptSecret } from './secrets.ts'
 import { newWebhookSecret } from './signature.ts'
@@ -82,16 +82,26 @@ export async function readableEndpointIds(
   return endpoints.map(({ id }) => id)
 }
 
-/** The scopes of events. With `payments:sell`, an endpoint receives the sales of others. */
+/** The scopes of events. With `payments:sell`, an endpoint receives the sales of a seller to others. */
 const eventScopes = [...new Set([...Object.values(eventTypes).map(({ scope }) => scope), 'payments:sell'])]
 
-/** The scopes and projects that an endpoint gets from the API key that creates it. */
-export function grantsOfKey(principal: Principal): Grants {
+/**
+ * The scopes and projects that an endpoint gets from the API key that creates it. `payments:sell`, which
+ * everyone may have, only with events of sales: keys without it cannot see the deliveries of the endpoint.
+ */
+export function grantsOfKey(principal: Principal, selectors: EventSelector[]): Grants {
+  const sells = isOperator(principal, 'payments:sell') || selectors.some(selectsSales)
   return {
-    scopes: eventScopes.filter((scope) => principal.scopes.has(scope)),
+    scopes: eventScopes.filter(
+      (scope) => principal.scopes.has(scope) && (scope !== 'payments:sell' || sells),
+    ),
     projectIds: principal.projectIds === null ? [] : [...principal.projectIds],
     allProjects: principal.projectIds === null,
   }
+}
+
+function selectsSales(selector: EventSelector): boolean {
+  return typesOf(selector).some((type) => eventTypes[type].scope === 'payments:read')
 }
 
 /** Throws 403 for events that the endpoint can never receive, because it lacks their scopes. */
@@ -131,7 +141,7 @@ export function newEndpoint(
   const id = newId('whe')
   const secret = newWebhookSecret()
   const { userId } = principal
-  const grants = grantsOfKey(principal)
+  const grants = grantsOfKey(principal, eventTypes)
   const at = timeOf(id)
   const columns = { id, userId, url, description, eventTypes, enabled, metadata, ...grants, createdAt: at }
   const endpoint = toWebhookEndpoint({ ...columns, disabledReason: null, updatedAt: at })
