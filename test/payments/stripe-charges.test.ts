@@ -338,6 +338,36 @@ t.test('a charge that takes long is settled by its webhook', async (t) => {
   }
 })
 
+t.test(
+  'a charge that waits for the customer is canceled at Stripe, unless it is paid meanwhile',
+  async (t) => {
+    for (const paid of [false, true]) {
+      stripe.cards.set(stripeCards.succeeds, 'requires_action')
+      const renewal = await beforeCharge()
+      const held = stripe.holdResponse(/^POST \/v1\/payment_intents$/)
+      await work()
+      await held.received
+      const [intent] = stripe.intentsFor(renewal.payment)
+      if (paid) stripe.billing.finish(intent, true)
+      held.release()
+      stripe.cards.delete(stripeCards.succeeds)
+      await finish(t, renewal)
+      t.equal(intent.status, paid ? 'succeeded' : 'canceled')
+      t.match(await paymentsOf(renewal.order), [
+        paid ? { status: 'succeeded' } : { status: 'failed', failure_code: 'authentication_required' },
+      ])
+    }
+  },
+)
+
+t.test('a charge that Stripe refuses has failed', async (t) => {
+  const refused = await beforeCharge()
+  for (const method of stripe.paymentMethods.values()) method.customer = null
+  await work()
+  await shop.waitForJobs()
+  t.match(await paymentsOf(refused.order), [{ status: 'failed', failure_code: 'payment_method_unactivated' }])
+})
+
 t.test('a cancellation stops a charge that was not sent, and a later payment is refunded', async (t) => {
   const unsent = await beforeCharge()
   const intents = atStripe()
@@ -424,30 +454,28 @@ t.test('a card that is removed, and a customer who is deleted, are so at Stripe,
   t.ok(stripe.requests.some(({ method, path }) => method === 'DELETE' && path.startsWith('/v1/customers/')))
 })
 
-t.test(
-  'a subscription that a server of version 1.12 starts is due, and one that Stripe bills is not',
-  async (t) => {
-    const ada = await server.person()
-    const checkout = await shop.checkout(ada, { mode: 'subscription', items: [{ price_id: basic }] })
-    const { subscription } = await shop.subscribe(ada)
-    await shop.deliverFrom(0)
-    const start = `UPDATE subscriptions SET status = 'active', period = 1, period_start = now(),
+t.test('a server of version 1.12 leaves a subscription due, unless Stripe bills it', async (t) => {
+  const ada = await server.person()
+  const checkout = await shop.checkout(ada, { mode: 'subscription', items: [{ price_id: basic }] })
+  const { subscription } = await shop.subscribe(ada)
+  await shop.deliverFrom(0)
+  const start = `UPDATE subscriptions SET status = 'active', period = 1, period_start = now(),
     period_end = now() + interval '1 month', anchor_at = now(), due_at = NULL WHERE id = $1`
-    await database.pool.query(start, [checkout.subscription_id])
-    const { rows } = await database.pool.query(
-      'SELECT due_at = period_end AS due, gateway_reference FROM subscriptions WHERE owner_id = $1 ORDER BY id',
-      [ada.id],
-    )
-    t.same(rows, [
-      { due: true, gateway_reference: null },
-      { due: null, gateway_reference: subscription.id },
-    ])
-    await database.pool.query("UPDATE orders SET status = 'paid', paid_at = now() WHERE id = $1", [
-      checkout.order_id,
-    ])
-    await ada.client.post(path(checkout.subscription_id, '/cancel'), { at_period_end: false })
-  },
-)
+  await database.pool.query(start, [checkout.subscription_id])
+  const { rows } = await database.pool.query(
+    `SELECT due_at = period_end AS due, gateway_reference FROM subscriptions
+      WHERE owner_id = $1 ORDER BY id`,
+    [ada.id],
+  )
+  t.same(rows, [
+    { due: true, gateway_reference: null },
+    { due: null, gateway_reference: subscription.id },
+  ])
+  await database.pool.query("UPDATE orders SET status = 'paid', paid_at = now() WHERE id = $1", [
+    checkout.order_id,
+  ])
+  await ada.client.post(path(checkout.subscription_id, '/cancel'), { at_period_end: false })
+})
 
 t.test('no payment has two payment intents', async (t) => {
   const ids = [...stripe.intents.values()].flatMap(({ metadata: { payment_id: id } }) => id ?? [])

@@ -26,37 +26,32 @@ export interface ChargeOptions {
 
 /** Charges the card of a pending payment. @returns when to check the outcome; null when it is final. */
 export async function sendCharge(
-  { stripe, onError }: ChargeOptions,
+  options: ChargeOptions,
   db: Db,
   services: PaymentServices,
   { id, reference: card }: GatewayJob,
   { repeated }: { repeated: boolean },
 ): Promise<Date | null> {
-  let intent: Intent | null = null
+  let status: string | null = null
   await fetchAndApply(db, services, async () => {
     const charge = await sql.findPendingCharge(db, { id, gateway: stripeName })
     if (charge === undefined) return async () => 'applied'
-    try {
-      intent = await findOrCreateIntent(stripe, charge, { id, card: card!, repeated })
-      if (intent === null) return failerOf(id, 'canceled')
-      intent = await withOutcome(stripe, intent)
-      return applierOf(id, intent)
-    } catch (error) {
-      if (!(error instanceof StripeFailure) || error.retryable) throw error
-      if (error.intent !== null) return applierOf(id, await withOutcome(stripe, error.intent))
-      onError(new Error(`The charge ${id} failed: ${error.message}`))
-      return failerOf(id, failureCodeOf(error.code, null))
-    }
+    const found = await findOrCreateIntent(options, charge, { id, card: card!, repeated })
+    if ('failed' in found) return failerOf(id, found.failed)
+    const intent = await withOutcome(options.stripe, found)
+    status = intent.status
+    return applierOf(id, intent)
   })
-  return (intent as Intent | null)?.status === 'processing' ? new Date(Date.now() + recheckMs) : null
+  return status === 'processing' ? new Date(Date.now() + recheckMs) : null
 }
 
 /**
  * The payment intent of a payment. Stripe forgets idempotency keys after a day, so a repeated job first looks
- * for it. null if there is none and its order is no longer payable.
+ * for it. `failed` if there is none, because its order is no longer payable or Stripe refuses it: all other
+ * errors leave the outcome unknown.
  */
 async function findOrCreateIntent(
-  stripe: StripeClient,
+  { stripe, onError }: ChargeOptions,
   {
     reference,
     customer,
@@ -67,9 +62,9 @@ async function findOrCreateIntent(
     subscription_id: subscriptionId,
   }: Charge,
   { id, card, repeated }: { id: string; card: string; repeated: boolean },
-): Promise<Intent | null> {
+): Promise<Intent | { failed: string }> {
   if (reference !== null) return await stripe.request((api) => api.paymentIntents.retrieve(reference))
-  if (customer === null) return null
+  if (customer === null) return { failed: 'canceled' }
   if (repeated) {
     const created = await stripe.request((api) =>
       api.paymentIntents.list({ customer, limit: 100 }).autoPagingToArray({ limit: 10_000 }),
@@ -77,8 +72,8 @@ async function findOrCreateIntent(
     const found = created.find(({ metadata }) => metadata.payment_id === id)
     if (found !== undefined) return found
   }
-  if (!payable) return null
-  return await stripe.request((api) =>
+  if (!payable) return { failed: 'canceled' }
+  const creation = stripe.request((api) =>
     api.paymentIntents.create(
       {
         amount: toStripeAmount(amount, currency),
@@ -93,16 +88,32 @@ async function findOrCreateIntent(
       { idempotencyKey: `charge:${id}` },
     ),
   )
+  try {
+    return await creation
+  } catch (error) {
+    if (!(error instanceof StripeFailure) || error.retryable) throw error
+    if (error.intent !== null) return error.intent
+    onError(new Error(`The charge ${id} failed: ${error.message}`))
+    return { failed: failureCodeOf(error.code, null) }
+  }
 }
 
 /** Cancels a payment intent that waits for its customer, so that it cannot be paid later. */
 async function withOutcome(stripe: StripeClient, intent: Intent): Promise<Intent> {
   if (outcomeOf(intent) !== null || intent.status === 'processing') return intent
-  const canceled = await stripe.request((api) =>
-    api.paymentIntents.cancel(intent.id, {}, { idempotencyKey: `cancel:${intent.id}` }),
-  )
-  return intent.status === 'requires_action'
-    ? { ...canceled, last_payment_error: { code: 'authentication_required' } as Intent['last_payment_error'] }
+  const { id, status } = intent
+  const canceled = await stripe
+    .request((api) => api.paymentIntents.cancel(id, {}, { idempotencyKey: `cancel:${id}` }))
+    .catch(async (error) => {
+      if (!(error instanceof StripeFailure) || error.retryable) throw error
+      // It got its outcome in the meantime.
+      return await stripe.request((api) => api.paymentIntents.retrieve(id))
+    })
+  return status === 'requires_action' && canceled.status === 'canceled'
+    ? {
+        ...canceled,
+        last_payment_error: { code: 'authentication_required' } as Intent['last_payment_error'],
+      }
     : canceled
 }
 

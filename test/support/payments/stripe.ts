@@ -50,7 +50,7 @@ export interface StripeEvent {
 }
 
 /** What a stored card does: a decline has Stripe's decline code. */
-export type OffSession = 'succeeded' | 'processing' | { declined: string }
+export type OffSession = 'succeeded' | 'processing' | 'requires_action' | { declined: string }
 
 /** The card that succeeds, and Stripe's test cards that fail while their customer is away. */
 export const stripeCards = {
@@ -744,6 +744,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     emit('payment_intent.created', intent)
     const outcome = fake.cards.get(method.card!.fingerprint!.slice(2)) ?? 'succeeded'
     if (outcome === 'succeeded') succeed(intent)
+    else if (outcome === 'requires_action') intent.status = outcome
     else if (outcome === 'processing') emit('payment_intent.processing', intent)
     else {
       const error = declineIntent(intent, outcome.declined)
