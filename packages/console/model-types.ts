@@ -78,6 +78,8 @@ export interface ConsoleOperation {
   secrets: string[]
   /** The values of the resource's fields with which the operation is possible; null for any. */
   when: Record<string, Array<string | number | boolean | null>> | null
+  /** Whether it is for the seller of the resource: the operator, or the admins of an organization. */
+  sells: boolean
 }
 
 export type FieldKind =

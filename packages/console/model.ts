@@ -56,9 +56,3 @@ export const parameterOf = (path: string): string => path.slice(path.lastIndexOf
 /** The value of a field, which may be in an inner object: `user.name`. */
 export const valueAt = (item: any, path: string): any =>
   path.split('.').reduce((value, name) => value?.[name], item)
-
-/** Whether the state of a resource allows an operation, as far as the contract says. */
-export const isPossible = (operation: string, item: any): boolean =>
-  Object.entries(model.operations[operation].when ?? {}).every(([name, values]) =>
-    values.includes(valueAt(item, name)),
-  )

@@ -1,5 +1,6 @@
 // The API key of this tab or the session of this browser, and calls through the generated client.
 import { createPlatformClient, PlatformError, type CurrentApiKey } from '../../generated/client/index.js'
+import { model, valueAt } from './model.ts'
 
 const storageKey = 'platform-api-key'
 
@@ -92,6 +93,16 @@ export async function signOut(): Promise<void> {
 /** Whether the key may call the operation. */
 export const isAllowed = (operation: string | null): operation is string =>
   operation !== null && (current?.operations.includes(operation) ?? false)
+
+/** Whether the state of a resource allows an operation. Only operators sell what is not an organization's. */
+export const isPossible = (operation: string, item: any): boolean => {
+  const { sells, when } = model.operations[operation]
+  const seller = item.seller_organization_id ?? item.organization_id ?? null
+  return (
+    (!sells || seller !== null || current!.operator_scopes.includes('payments:sell')) &&
+    Object.entries(when ?? {}).every(([name, values]) => values.includes(valueAt(item, name)))
+  )
+}
 
 const answerOf = async (operation: string, input: Input): Promise<{ data: unknown; response: Response }> =>
   await calls[operation]({ ...limits, ...input }).withResponse()

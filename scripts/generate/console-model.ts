@@ -330,6 +330,7 @@ function operationOf(
     /** The body as JSON, for a schema that is no object with fields. */
     choice: schema !== null && fields.length === 0 && isChoice(resolve(document, schema)),
     when: hintsOf(document, operation).when ?? null,
+    sells: document.paths[operation.path][operation.method]['x-organization-sellers'] === true,
   }
 }
 

@@ -14,9 +14,9 @@ import { changesOf, type Changes } from '../../infra/contract/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { refusalOf, type Principal } from './authentication.ts'
+import { isOperator, refusalOf, type Principal } from './authentication.ts'
 import { Networks, requireNetworks } from './networks.ts'
-import { allScopes, withIncluded, type Scope } from './scopes.ts'
+import { allScopes, isOperatorScope, withIncluded, type Scope } from './scopes.ts'
 
 export type ApiKey = components['schemas']['ApiKey']
 export type CurrentApiKey = components['schemas']['CurrentApiKey']
@@ -60,6 +60,7 @@ export function currentApiKey(principal: Principal): CurrentApiKey {
     user_id: userId,
     name: keyName ?? 'session',
     scopes: allScopes.filter((scope) => scopes.has(scope)),
+    operator_scopes: allScopes.filter((scope) => isOperatorScope(scope) && isOperator(principal, scope)),
     project_ids: projectIds === null ? null : [...projectIds],
     allowed_addresses: networks === null ? null : [...networks.texts],
     expires_at: expiresAt?.toISOString() ?? null,

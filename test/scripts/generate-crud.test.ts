@@ -65,7 +65,7 @@ function writeResource(text: string, { table = model, conditions = [] }: Options
   // The paths of one area, so that the lint costs less.
   const others = /^  \/.*\$ref: '(?!system)[\w-]+\.yaml#.*\n/gm
   // Events of resources in the areas that are left out.
-  const partial = /^ {2}\w+\.\w+:\n(?: {4}(?:audience|description|example): .*\n)+(?! {4})/gm
+  const partial = /^ {2}\w+\.\w+:\n(?: {4}(?:audience|description|example|organization): .*\n)+(?! {4})/gm
   const comment = '/projects/{id}/notes/{note_id}/comments'
   const isNested = text.includes('noteComments:')
   writeFileSync(
