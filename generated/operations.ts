@@ -6205,7 +6205,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-clock",
     scopes: ["payments:sell"],
     rateLimit: "default",
-    validators: {"query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"query":"queryGetTestClock","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -6219,7 +6219,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   advanceTestClock: {
     id: "advanceTestClock",
@@ -6243,7 +6244,8 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     secretAnswer: false,
-    unlimitedKey: true
+    unlimitedKey: true,
+    organizationSellers: true
   },
   receiveStripeEvent: {
     id: "receiveStripeEvent",

@@ -248,7 +248,7 @@ export const operationTable = {
   cancelScheduledChange: {"method":"POST","path":"/payments/subscriptions/{id}/cancel-change","prefix":"/v1","name":"payments.subscriptions.cancelChange","answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   cancelSubscription: {"method":"POST","path":"/payments/subscriptions/{id}/cancel","prefix":"/v1","name":"payments.subscriptions.cancel","body":true,"answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   resumeSubscription: {"method":"POST","path":"/payments/subscriptions/{id}/resume","prefix":"/v1","name":"payments.subscriptions.resume","answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
-  getTestClock: {"method":"GET","path":"/payments/test-clock","prefix":"/v1","name":"payments.testClock.get","answer":"json","security":[["apiKey"],["session"]]},
+  getTestClock: {"method":"GET","path":"/payments/test-clock","prefix":"/v1","name":"payments.testClock.get","query":true,"answer":"json","security":[["apiKey"],["session"]]},
   advanceTestClock: {"method":"POST","path":"/payments/test-clock/advance","prefix":"/v1","name":"payments.testClock.advance","body":true,"answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   receiveStripeEvent: {"method":"POST","path":"/payments/webhooks/stripe","prefix":"/v1","body":true,"answer":"json","security":[]},
   showPayPage: {"method":"GET","path":"/pay/{id}","prefix":"","answer":"text","security":[]},

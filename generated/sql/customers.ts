@@ -205,7 +205,7 @@ metadata = '{}', deleted_at = now() WHERE id = $1`,
 )
 
 /**
- * A customer of any seller, locked against deletion.
+ * A customer of any seller, locked against deletion. The transaction has its time.
  * @see prisma/sql/customers/share.sql
  */
 export const share = optional<{ id: string }, ShareRow>(
@@ -214,6 +214,7 @@ export const share = optional<{ id: string }, ShareRow>(
 t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL
+AND enter_customer_time(t.id) IS NOT NULL
 FOR SHARE`,
   ['id'],
 )

@@ -208,6 +208,22 @@ export interface ChoosePaymentMethodRow {
 }
 
 /**
+ * How many other customers of the same seller have a clock that is ahead.
+ * @see prisma/sql/payments/count-moved-clocks.sql
+ */
+export const countMovedClocks = one<{ customer_id: string }, CountMovedClocksRow>(
+  'payments/count-moved-clocks',
+  `SELECT count(*) AS "count" FROM customers c JOIN customers t ON t.id = $1
+WHERE c.clock_offset > 0 AND c.deleted_at IS NULL AND c.id <> t.id
+  AND c.organization_id IS NOT DISTINCT FROM t.organization_id`,
+  ['customer_id'],
+  { reads: true },
+)
+export interface CountMovedClocksRow {
+  count: number
+}
+
+/**
  * Deletes a batch of the webhook events that were received more than :days ago.
  * @see prisma/sql/payments/delete-gateway-events.sql
  */
@@ -545,9 +561,9 @@ export interface FindDueDisputeRow {
  */
 export const findDuePayment = optional<{ id: string }, FindDuePaymentRow>(
   'payments/find-due-payment',
-  `SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = $1 AND due_at <= payments_now()`,
+  `SELECT p.order_id, p.checkout_id, p.gateway, p.card FROM payments p JOIN orders o ON o.id = p.order_id
+WHERE p.id = $1 AND p.due_at <= enter_customer_time(o.customer_id)`,
   ['id'],
-  { reads: true },
 )
 export interface FindDuePaymentRow {
   order_id: string
@@ -557,8 +573,39 @@ export interface FindDuePaymentRow {
 }
 
 /**
+ * The first task of a customer that is due at :at, or now if that is null, by the customer's time, excluding
+ * the ids :except.
+ * @see prisma/sql/payments/find-due-task-of-customer.sql
+ */
+export const findDueTaskOfCustomer = optional<{ customer_id: string; at: Date | string | null; except: readonly string[] }, FindDueTaskOfCustomerRow>(
+  'payments/find-due-task-of-customer',
+  `SELECT t.kind, t.id, t.at
+FROM customers k CROSS JOIN LATERAL (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at
+FROM orders o JOIN payments p ON p.order_id = o.id AND p.due_at IS NOT NULL
+WHERE o.customer_id = k.id
+UNION ALL
+SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c WHERE c.customer_id = k.id AND c.status = 'open' AND c.gateway_reference IS NULL
+AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing')
+UNION ALL
+SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
+WHERE s.customer_id = k.id AND s.due_at IS NOT NULL
+UNION ALL
+SELECT 4, 'dispute', d.id, d.due_at
+FROM orders o JOIN disputes d ON d.order_id = o.id AND d.due_at IS NOT NULL
+WHERE o.customer_id = k.id) t
+WHERE k.id = $1 AND t.at <= coalesce($2, enter_customer_time(k.id)) AND t.id <> ALL($3)
+ORDER BY t.at, t.rank, t.id LIMIT 1`,
+  ['customer_id', 'at', 'except'],
+)
+export interface FindDueTaskOfCustomerRow {
+  kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
+  id: string
+  at: string
+}
+
+/**
  * The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by
- * an index.
+ * an index. Those of a customer whose clock is ahead are due earlier.
  * Tasks that are due at the same time run in the order of `rank`.
  * @see prisma/sql/payments/find-due-task.sql
  */
@@ -578,6 +625,25 @@ AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status =
   UNION ALL
   (SELECT 4, 'dispute', d.id, d.due_at FROM disputes d
    WHERE d.due_at <= coalesce($1, payments_now()) AND d.id <> ALL($2) ORDER BY d.due_at, d.id LIMIT 1)
+  UNION ALL
+  (SELECT t.rank, t.kind, t.id, t.at - k.clock_offset * interval '1 millisecond'
+   FROM customers k CROSS JOIN LATERAL (SELECT 1 AS rank, 'payment' AS kind, p.id, p.due_at AS at
+FROM orders o JOIN payments p ON p.order_id = o.id AND p.due_at IS NOT NULL
+WHERE o.customer_id = k.id
+UNION ALL
+SELECT 2, 'checkout', c.id, c.expires_at FROM checkouts c WHERE c.customer_id = k.id AND c.status = 'open' AND c.gateway_reference IS NULL
+AND NOT EXISTS (SELECT FROM payments p WHERE p.checkout_id = c.id AND p.status = 'processing')
+UNION ALL
+SELECT 3, 'subscription', s.id, s.due_at FROM subscriptions s
+WHERE s.customer_id = k.id AND s.due_at IS NOT NULL
+UNION ALL
+SELECT 4, 'dispute', d.id, d.due_at
+FROM orders o JOIN disputes d ON d.order_id = o.id AND d.due_at IS NOT NULL
+WHERE o.customer_id = k.id) t
+   WHERE k.clock_offset > 0 AND k.deleted_at IS NULL
+     AND t.at <= coalesce($1, payments_now()) + k.clock_offset * interval '1 millisecond'
+     AND t.id <> ALL($2)
+   ORDER BY 4, t.rank, t.id LIMIT 1)
 ) due
 ORDER BY at, rank LIMIT 1`,
   ['at', 'except'],
@@ -1798,7 +1864,7 @@ export interface LockOpenCheckoutRow {
 }
 
 /**
- * Like `find-order`, but locks the order against other writers.
+ * Like `find-order`, but locks the order against other writers. The transaction has the customer's time.
  * @see prisma/sql/payments/lock-order.sql
  */
 export const lockOrder = optional<{ id: string }, LockOrderRow>(
@@ -1812,6 +1878,7 @@ o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
 o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id"
 FROM orders o
 WHERE o.id = $1
+AND enter_customer_time(o.customer_id) IS NOT NULL
 FOR NO KEY UPDATE`,
   ['id'],
 )
@@ -1896,7 +1963,8 @@ export interface LockSubscriptionOfOrderRow {
 }
 
 /**
- * Like `find-subscription`, but locks the subscription against other writers.
+ * Like `find-subscription`, but locks the subscription against other writers. The transaction has the
+ * customer's time.
  * @see prisma/sql/payments/lock-subscription.sql
  */
 export const lockSubscription = optional<{ id: string }, LockSubscriptionRow>(
@@ -1913,6 +1981,7 @@ s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, 
 s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
+AND enter_customer_time(s.customer_id) IS NOT NULL
 FOR NO KEY UPDATE`,
   ['id'],
 )
@@ -1984,6 +2053,19 @@ export const moveClock = none<{ to: Date | string }>(
   greatest("offset", ceil(extract(epoch FROM $1 - clock_timestamp()) * 1000)::bigint)
 WHERE id = 1`,
   ['to'],
+)
+
+/**
+ * Moves the time of a customer forward to a time, like `move-clock`.
+ * @see prisma/sql/payments/move-customer-clock.sql
+ */
+export const moveCustomerClock = none<{ to: Date | string; customer_id: string }>(
+  'payments/move-customer-clock',
+  `UPDATE customers c SET clock_offset =
+  greatest(c.clock_offset, ceil(extract(epoch FROM $1 - clock_timestamp()) * 1000)::bigint - p."offset")
+FROM payment_clock p
+WHERE c.id = $2`,
+  ['to', 'customer_id'],
 )
 
 /**
@@ -2071,7 +2153,8 @@ export interface ReadAbandonedRow {
 }
 
 /**
- * Like `read-subscription`, but locks the subscription and its project.
+ * Like `read-subscription`, but locks the subscription and its project. The transaction has the
+ * customer's time.
  * @see prisma/sql/payments/read-and-lock-subscription.sql
  */
 export const readAndLockSubscription = optional<{ user_id: string; id: string }, ReadAndLockSubscriptionRow>(
@@ -2091,7 +2174,7 @@ s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id FOR SHARE) AS project_status
 FROM subscriptions s
-WHERE s.id = $2
+WHERE s.id = $2 AND enter_customer_time(s.customer_id) IS NOT NULL
 FOR NO KEY UPDATE OF s`,
   ['user_id', 'id'],
 )
@@ -2229,14 +2312,15 @@ export interface ReadCheckoutRow {
 }
 
 /**
- * The payment clock, and how many milliseconds it is ahead of real time.
+ * The payment clock, or the time of a customer, and how many milliseconds it is ahead of real time.
  * @see prisma/sql/payments/read-clock.sql
  */
-export const readClock = one<{}, ReadClockRow>(
+export const readClock = one<{ customer_id: string | null }, ReadClockRow>(
   'payments/read-clock',
-  `SELECT payments_now() AS "now", "offset" FROM payment_clock`,
-  [],
-  { reads: true },
+  `SELECT enter_customer_time($1) AS "now",
+  "offset" + coalesce((SELECT c.clock_offset FROM customers c WHERE c.id = $1), 0) AS "offset"
+FROM payment_clock`,
+  ['customer_id'],
 )
 export interface ReadClockRow {
   now: string
@@ -2532,20 +2616,19 @@ export interface ReadPriceAndProductRow {
 }
 
 /**
- * The prices of an order's items.
+ * The prices of an order's items, with the time: of a customer, if :customer_id is not null.
  * Takes no row locks: otherwise a steady stream of orders would keep operators from archiving a price. An
  * order that is created at the same moment as the price is archived is valid.
  * @see prisma/sql/payments/read-prices.sql
  */
-export const readPrices = many<{ ids: readonly string[] }, ReadPricesRow>(
+export const readPrices = many<{ customer_id: string | null; ids: readonly string[] }, ReadPricesRow>(
   'payments/read-prices',
   `SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
   p.product_id, d.organization_id, p.interval, p.interval_count, p.trial_days,
-  p.active AND d.active AS active, d.name, payments_now() AS "now"
+  p.active AND d.active AS active, d.name, enter_customer_time($1) AS "now"
 FROM prices p JOIN products d ON d.id = p.product_id
-WHERE p.id = ANY($1)`,
-  ['ids'],
-  { reads: true },
+WHERE p.id = ANY($2)`,
+  ['customer_id', 'ids'],
 )
 export interface ReadPricesRow {
   id: string
@@ -2677,14 +2760,13 @@ export interface ReadSubscriptionRow {
 }
 
 /**
- * The current time of the payment clock.
+ * The current time of the payment clock, or of a customer.
  * @see prisma/sql/payments/read-time.sql
  */
-export const readTime = one<{}, ReadTimeRow>(
+export const readTime = one<{ customer_id: string | null }, ReadTimeRow>(
   'payments/read-time',
-  `SELECT payments_now() AS "now"`,
-  [],
-  { reads: true },
+  `SELECT enter_customer_time($1) AS "now"`,
+  ['customer_id'],
 )
 export interface ReadTimeRow {
   now: string

@@ -186,8 +186,8 @@ async function quoteOf(
   requireDistinct(items.map(({ price_id: id }) => id))
   const paid = paidItemsOf(subscription)
   const from = await priceItems(db, paid, { recurring: true, kept: paid })
-  const { seller_organization_id: seller } = subscription
-  const next = await priceItems(db, items, { recurring: true, kept: current, seller })
+  const { seller_organization_id: seller, customer_id: customerId } = subscription
+  const next = await priceItems(db, items, { recurring: true, kept: current, seller, customerId })
   if (next.currency !== from.currency)
     throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
   const newGateway = gateways.forChange(gateway, next.total)

@@ -93,6 +93,7 @@ interface PriceOptions {
   recurring?: boolean
   kept?: OrderItems
   seller?: string | null
+  customerId?: string | null
 }
 
 /**
@@ -102,17 +103,20 @@ interface PriceOptions {
  * @param options.recurring true if the prices must be recurring, false if they must be one-time.
  * @param options.kept items that may have an inactive price, because the subscription has it.
  * @param options.seller the organization that sells; default: the operator. The others' prices are unknown.
+ * @param options.customerId the customer whose time it is, if the transaction does not have it.
  */
 export async function priceItems(
   db: Db,
   items: OrderItems,
-  { recurring = false, kept = [], seller = null }: PriceOptions = {},
+  { recurring = false, kept = [], seller = null, customerId = null }: PriceOptions = {},
 ): Promise<PricedItems> {
   const prices = new Map(
-    (await sql.readPrices(db, { ids: [...new Set(items.map((item) => item.price_id))] })).map((price) => [
-      price.id,
-      price,
-    ]),
+    (
+      await sql.readPrices(db, {
+        ids: [...new Set(items.map((item) => item.price_id))],
+        customer_id: customerId,
+      })
+    ).map((price) => [price.id, price]),
   )
   const lines = items.map(({ price_id: id, quantity = 1 }, i): OrderLine => {
     const field = `items[${i}].price_id`

@@ -34,12 +34,16 @@ export interface DueTask {
 
 /**
  * The first task that is due now, or at `at`, excluding the ids in `except`; null if none is. One statement.
+ * With `customerId`, the first of this customer, and `at` is the customer's time, as in the result.
  */
 export async function nextDueTask(
   db: Db,
-  { at, except = [] }: { at?: Date; except?: string[] } = {},
+  { at, customerId, except = [] }: { at?: Date; customerId?: string | null; except?: string[] } = {},
 ): Promise<DueTask | null> {
-  const due = await sql.findDueTask(db, { at: at ?? null, except })
+  const due =
+    customerId == null
+      ? await sql.findDueTask(db, { at: at ?? null, except })
+      : await sql.findDueTaskOfCustomer(db, { at: at ?? null, customer_id: customerId, except })
   return due === undefined ? null : { ...due, at: new Date(due.at) }
 }
 

@@ -47,14 +47,20 @@ export function createPaymentWorker({
 const maxTasks = 1_000
 
 /**
- * Moves the clock to a time and runs every task that is due until then, each at its own time. With more tasks
- * than `maxTasks` the clock stops early. Throws the error of the first failed task after all others ran.
+ * Moves the clock, or the time of a customer, to a time and runs every task that is due until then, each at
+ * its own time. With more tasks than `maxTasks` the clock stops early. Throws the error of the first failed
+ * task after all others ran.
  */
-export async function advanceClock(db: Database, services: PaymentServices, to: Date): Promise<void> {
+export async function advanceClock(
+  db: Database,
+  services: PaymentServices,
+  to: Date,
+  customerId: string | null = null,
+): Promise<void> {
   const failures = new Map<string, Error>()
   for (let done = 0; done < maxTasks; done++) {
-    const due = await nextDueTask(db, { at: to, except: [...failures.keys()] })
-    await moveClock(db, due?.at ?? to)
+    const due = await nextDueTask(db, { at: to, customerId, except: [...failures.keys()] })
+    await moveClock(db, due?.at ?? to, customerId)
     if (due === null) break
     await runDueTask(db, services, due).catch((cause) => {
       failures.set(due.id, taskError(due, cause))

@@ -1,4 +1,5 @@
--- The customer of a user who buys from the operator. The first sale makes it. It is locked against deletion.
+-- The customer of a user who buys from the operator. The first sale makes it. It is locked against deletion,
+-- and the transaction has its time.
 CREATE OR REPLACE FUNCTION customer_of_user(buyer text, OUT id text, OUT is_new boolean)
 RETURNS record
 LANGUAGE plpgsql
@@ -18,4 +19,5 @@ BEGIN
     ON CONFLICT DO NOTHING RETURNING c.id INTO id;
     EXIT WHEN FOUND;
   END LOOP;
+  PERFORM enter_customer_time(id);
 END $function$;

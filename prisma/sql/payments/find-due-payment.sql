@@ -1,4 +1,5 @@
 -- A slow payment, if it is due to finish.
 -- @optional
 -- @type card { brand: string; last4: string; renews: boolean }
-SELECT order_id, checkout_id, gateway, card FROM payments WHERE id = :id AND due_at <= payments_now()
+SELECT p.order_id, p.checkout_id, p.gateway, p.card FROM payments p JOIN orders o ON o.id = p.order_id
+WHERE p.id = :id AND p.due_at <= enter_customer_time(o.customer_id)

@@ -1,5 +1,5 @@
 -- The first task that is due at :at, or now if that is null, excluding the ids :except. Each kind is found by
--- an index.
+-- an index. Those of a customer whose clock is ahead are due earlier.
 -- Tasks that are due at the same time run in the order of `rank`.
 -- @optional
 -- @type kind 'payment' | 'checkout' | 'subscription' | 'dispute'
@@ -16,5 +16,12 @@ SELECT kind, id, at FROM (
   UNION ALL
   (SELECT 4, 'dispute', d.id, d.due_at FROM disputes d
    WHERE d.due_at <= coalesce(:at, payments_now()) AND d.id <> ALL(:except) ORDER BY d.due_at, d.id LIMIT 1)
+  UNION ALL
+  (SELECT t.rank, t.kind, t.id, t.at - k.clock_offset * interval '1 millisecond'
+   FROM customers k CROSS JOIN LATERAL ({tasks-of-customer}) t
+   WHERE k.clock_offset > 0 AND k.deleted_at IS NULL
+     AND t.at <= coalesce(:at, payments_now()) + k.clock_offset * interval '1 millisecond'
+     AND t.id <> ALL(:except)
+   ORDER BY 4, t.rank, t.id LIMIT 1)
 ) due
 ORDER BY at, rank LIMIT 1

@@ -1,3 +1,3 @@
--- The current time of the payment clock.
+-- The current time of the payment clock, or of a customer.
 -- @one
-SELECT payments_now() AS "now!"
+SELECT enter_customer_time(:customer_id?) AS "now!"

@@ -47,7 +47,8 @@ export async function checkoutState(db: Db, id: string): Promise<CheckoutState> 
   if (checkout.status === 'complete') return { ...state, page: 'paid' }
   const payment = await sql.findLatestAttempt(db, { checkout_id: id })
   if (payment?.status === 'processing') return { ...state, page: 'processing' }
-  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= (await paymentsNow(db))) {
+  const now = await paymentsNow(db, checkout.customer_id)
+  if (checkout.status === 'expired' || new Date(checkout.expires_at) <= now) {
     const refunded = payment?.status === 'returning' || payment?.status === 'returned'
     return { ...state, page: 'expired', refunded }
   }
