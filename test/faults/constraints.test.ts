@@ -160,7 +160,8 @@ function reasonFor({ place, keyword }: Constraint): string {
     return 'the value is always text'
   if (place.endsWith('/requestBody')) return 'a body without a Content-Type is rejected first'
   if (chosenByDiscriminator(place)) return 'the discriminator has chosen the alternative by this value'
-  if (keyword === '$ref' && place.startsWith(`${node.$ref?.slice(1)}/`))
+  const referred = keyword === 'items' ? node.items : node
+  if (['$ref', 'items'].includes(keyword) && place.startsWith(`${referred.$ref?.slice(1)}/`))
     return 'the samples do not follow a schema into itself'
   if (place.includes('stripe')) return 'a signed body is not validated'
   return unexplained
