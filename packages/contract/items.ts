@@ -31,9 +31,9 @@ export function itemProblems(media: Media, text: string, answered: Answered): Fo
   return events.flatMap(({ event = 'message', data }): Found => {
     if (Object.keys(schemas).length === 0 || data === node['x-stream-end']) return []
     if (!Object.hasOwn(schemas, event)) return [`the event ${event} is not declared`]
-    const media = pointer.slice(0, pointer.lastIndexOf('/'))
+    const parent = pointer.slice(0, pointer.lastIndexOf('/'))
     const [value = data] = parsed(data)
-    return answered(`${media}/x-stream-events/${encodeURIComponent(escaped(event))}`, value).slice(0, 1)
+    return answered(`${parent}/x-stream-events/${encodeURIComponent(escaped(event))}`, value).slice(0, 1)
   })
 }
 

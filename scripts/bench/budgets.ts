@@ -13,6 +13,7 @@ import { serve } from './serve.ts'
 import type { ServerCounts } from './servers/counted.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
+import { payWithTestCard } from './test-card.ts'
 
 /** The costs of one request. Rows and bytes are of the write-ahead log, without images of whole pages. */
 export interface Cost extends ServerCounts {
@@ -192,13 +193,7 @@ async function itemsOf(send: Send, recurring?: object): Promise<object[]> {
 async function subscribe(send: Send, port: number): Promise<void> {
   const items = await itemsOf(send, { interval: 'day', interval_count: 1 })
   const { id } = await send(post('/payments/checkout', { mode: 'subscription', items, ...pages }))
-  const card = { number: '4242424242424242', expiry: '12 / 34', cvc: '123', name: 'Ada Lovelace' }
-  const paid = await fetch(`http://127.0.0.1:${port}/pay/${id}`, {
-    method: 'POST',
-    body: new URLSearchParams(card),
-    redirect: 'manual',
-  })
-  if (paid.status !== 303) throw new Error(`The payment page answered ${paid.status}.`)
+  await payWithTestCard(port, id)
 }
 
 /** A connection that may read the write-ahead log. */

@@ -24,6 +24,7 @@ import { leastOfRounds } from './rounds.ts'
 import { serve, type Server } from './serve.ts'
 import type { Stage } from './stage.ts'
 import { count, table } from './table.ts'
+import { payWithTestCard } from './test-card.ts'
 
 const main = join(import.meta.dirname, '../../app/main.ts')
 
@@ -161,15 +162,7 @@ function apiOf(size: Size, dataDir: string): Api {
       body.append('file', new Blob(['A short text.']), name)
       return await request(size, owner, '/storage/upload', { method: 'POST', body })
     },
-    async pay(id, number = '4242424242424242') {
-      const card = { number, expiry: '12/34', cvc: '123', name: 'Owner' }
-      const response = await fetch(`http://127.0.0.1:${size.port}/pay/${id}`, {
-        method: 'POST',
-        body: new URLSearchParams(card),
-        redirect: 'manual',
-      })
-      if (response.status !== 303) throw new Error(`the payment returned ${response.status}`)
-    },
+    pay: (id, number) => payWithTestCard(size.port, id, number),
   }
 }
 

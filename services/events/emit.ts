@@ -68,7 +68,7 @@ export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions)
       const at = timeOf(id)
       const data = dataOf(info, object, previous)
       const { projectId, organizationId, ownerId } = placeOf(type, object, userId)
-      // Of an organization that sells: its admins read it, and nobody with the scope that operators need.
+      // The admins of an organization read the events of what it sells, with the scope `payments:sell`.
       const isOfSeller = organizationId !== null && info.scope === 'payments:read'
       const actor = tx.request?.actor ?? systemActor
       const requestId = tx.request?.id ?? null

@@ -8,6 +8,7 @@ import { moveClock } from '../../services/payments/clock.ts'
 import { runDueTask } from '../../services/payments/renewals.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { restOf } from '../support/payments/rest-of.ts'
 import { startServer } from '../support/server/server.ts'
 import { addPrice, advanceTo, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
 
@@ -49,12 +50,6 @@ async function revenueOf(customerId: string): Promise<number> {
     [customerId],
   )
   return rows[0].revenue
-}
-
-/** The rest of an amount in a period. */
-function restOf(amount: number, { current_period_start: start, current_period_end: end }: any, at: number) {
-  const [whole, left] = [Date.parse(end) - Date.parse(start), Date.parse(end) - at]
-  return Number((2n * BigInt(amount) * BigInt(left) + BigInt(whole)) / (2n * BigInt(whole)))
 }
 
 const costOf = ({ price_id: price, quantity }: any): number => amounts[prices.indexOf(price)] * quantity

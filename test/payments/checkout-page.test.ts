@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import { testCards } from '../../services/payments/sandbox/gateway.ts'
 import { validateCard } from '../../services/payments/sandbox/page/card-validation.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { clickPay, fillCard } from '../support/browser/payment-page.ts'
 import { createClient, type Reply } from '../support/http/client.ts'
 import { startServer } from '../support/server/server.ts'
 import {
@@ -568,8 +569,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page, consoleErrors } = await open(t, browser)
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(one.url)
-    await fill(page, succeeds)
-    await pay(page)
+    await fillCard(page, succeeds)
+    await clickPay(page)
     await page.getByText(`Thanks for ${one.id}`).waitFor()
     t.equal(await statusOf(one), 'paid')
     t.same(consoleErrors, [])
@@ -583,8 +584,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       success_url: `${seller.url}/far?session={CHECKOUT_SESSION_ID}`,
     })
     await page.goto(one.url)
-    await fill(page, succeeds)
-    await pay(page)
+    await fillCard(page, succeeds)
+    await clickPay(page)
     await page.getByText(`Thanks for ${one.id}`).waitFor()
     t.not(new URL(page.url()).origin, new URL(seller.url).origin)
     t.same(consoleErrors, [])
@@ -594,13 +595,13 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page } = await open(t, browser)
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(one.url)
-    await fill(page, declined)
-    await pay(page)
+    await fillCard(page, declined)
+    await clickPay(page)
     await page.getByText('Your card was declined.').waitFor()
     t.match(await focused(page), 'Your card was declined.')
     t.equal(await page.getByLabel('Card number').inputValue(), '')
-    await fill(page, succeeds)
-    await pay(page)
+    await fillCard(page, succeeds)
+    await clickPay(page)
     await page.getByText('Thanks for').waitFor()
     t.same(await attemptsOf(one), ['failed card_declined', 'succeeded'])
   })
@@ -644,12 +645,12 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page, consoleErrors } = await open(t, browser, { javaScriptEnabled: false })
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(one.url)
-    await fill(page, needsConfirmation)
-    await pay(page)
+    await fillCard(page, needsConfirmation)
+    await clickPay(page)
     await page.getByRole('button', { name: 'Reject' }).click()
     await page.getByText('You did not confirm the payment.').waitFor()
-    await fill(page, needsConfirmation)
-    await pay(page)
+    await fillCard(page, needsConfirmation)
+    await clickPay(page)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText(`Thanks for ${one.id}`).waitFor()
     t.same(await attemptsOf(one), ['failed not_confirmed', 'succeeded'])
@@ -660,8 +661,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page } = await open(t, browser, { javaScriptEnabled: false })
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(one.url)
-    await fill(page, slow)
-    await pay(page)
+    await fillCard(page, slow)
+    await clickPay(page)
     await page.getByText('Payment in progress').first().waitFor()
     await advance(server, { by_seconds: 4 })
     await page.getByText(`Thanks for ${one.id}`).waitFor()
@@ -676,9 +677,9 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       ...seller.addresses,
     })
     await page.goto(one.url)
-    await fill(page, succeeds)
+    await fillCard(page, succeeds)
     await advance(server, { by_seconds: 1801 })
-    await pay(page)
+    await clickPay(page)
     await page.getByText('This page has expired').first().waitFor()
     t.same([await attemptsOf(one), await statusOf(one)], [[], 'canceled'])
     await page.getByRole('link', { name: 'Back to' }).click()
@@ -689,7 +690,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const { page } = await open(t, browser)
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(one.url)
-    await fill(page, succeeds)
+    await fillCard(page, succeeds)
     await page.getByRole('button', { name: 'Pay €' }).dblclick({ noWaitAfter: true })
     await page.getByText(`Thanks for ${one.id}`).waitFor()
     t.same(await attemptsOf(one), ['succeeded'])
@@ -701,9 +702,9 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     for (const page of [first, second]) {
       await page.goto(one.url)
-      await fill(page, succeeds)
+      await fillCard(page, succeeds)
     }
-    await Promise.all([pay(first), pay(second)])
+    await Promise.all([clickPay(first), clickPay(second)])
     for (const page of [first, second]) await page.getByText(`Thanks for ${one.id}`).waitFor()
     t.same(await attemptsOf(one), ['succeeded'])
   })
@@ -713,14 +714,14 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const one = await session({ items: [{ price_id: catalog.price }], ...seller.addresses })
     await page.goto(`${seller.url}/cart`)
     await page.goto(one.url)
-    await fill(page, succeeds)
-    await pay(page)
+    await fillCard(page, succeeds)
+    await clickPay(page)
     await page.getByText('Thanks for').waitFor()
     await page.goBack()
     await waitUntil(async () => /Thanks for|Your cart|Pay by card/.test(await page.content().catch(() => '')))
     if ((await page.getByLabel('Card number').count()) > 0) {
-      await fill(page, succeeds)
-      await pay(page)
+      await fillCard(page, succeeds)
+      await clickPay(page)
       await page.getByText('Thanks for').waitFor()
     }
     await page.goto(one.url)
@@ -751,16 +752,16 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     }
     await page.goto(one.url)
     await fits('the form')
-    await pay(page)
+    await clickPay(page)
     await page.getByRole('alert').waitFor()
     await fits('the errors')
-    await fill(page, needsConfirmation)
-    await pay(page)
+    await fillCard(page, needsConfirmation)
+    await clickPay(page)
     await page.getByText('Confirm your payment').waitFor()
     await fits('the confirmation')
     await page.getByRole('button', { name: 'Reject' }).tap()
-    await fill(page, slow)
-    await pay(page)
+    await fillCard(page, slow)
+    await clickPay(page)
     await page.getByText('Payment in progress').first().waitFor()
     await fits('the processing page')
     t.equal(
@@ -816,17 +817,6 @@ async function open(t: Test, browser: Browser, options: BrowserContextOptions = 
   })
   page.on('pageerror', (error) => consoleErrors.push(String(error)))
   return { page, consoleErrors }
-}
-
-async function fill(page: Page, number: string): Promise<void> {
-  await page.getByLabel('Card number').fill(number)
-  await page.getByLabel('Expiry date').fill('12 / 34')
-  await page.getByLabel('Security code').fill('123')
-  await page.getByLabel('Name on card').fill('Ada Lovelace')
-}
-
-async function pay(page: Page): Promise<void> {
-  await page.getByRole('button', { name: /^Pay / }).click()
 }
 
 function focused(page: Page): Promise<string> {

@@ -39,7 +39,7 @@ t.test('only sellers see customers, and their events', async (t) => {
   )
   const { body: customer } = await admin.client.post(path, { user_id: buyer.id, email: 'Ada@Example.com' })
   t.match(customer, { user_id: buyer.id, email: 'ada@example.com', created_by: admin.id, tax_ids: [] })
-  // A user may have the scope, and is not told whether a customer exists.
+  // With the scope, a user gets 404 for a customer of the operator, as for one that does not exist.
   for (const [client, hidden] of [
     [buyer.client, 404],
     [reader, 403],

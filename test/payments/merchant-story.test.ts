@@ -3,6 +3,7 @@
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
+import { clickPay, fillCard } from '../support/browser/payment-page.ts'
 import { startWithSandbox, startWithStripe, type GatewayFixture } from '../support/payments/both-gateways.ts'
 import { createShop } from '../support/payments/shops.ts'
 import { makeEndpoint } from '../support/server/working-server.ts'
@@ -30,11 +31,8 @@ async function story(t: Test, gateway: GatewayFixture, page: Page): Promise<stri
   const pay = async (checkout: { id: string; url: string }): Promise<void> => {
     if (gateway.name === 'stripe') return await gateway.pay(checkout, 'good')
     await page.goto(checkout.url)
-    await page.getByLabel('Card number').fill('4242 4242 4242 4242')
-    await page.getByLabel('Expiry date').fill('12 / 34')
-    await page.getByLabel('Security code').fill('123')
-    await page.getByLabel('Name on card').fill('Ada Lovelace')
-    await page.getByRole('button', { name: /^Pay / }).click()
+    await fillCard(page, '4242 4242 4242 4242')
+    await clickPay(page)
     await page.getByText('Payment successful').waitFor()
   }
 

@@ -1,4 +1,4 @@
-// Sales of organizations: their admins make and see them, and nobody else does, the operator included.
+// Only the admins of an organization make and read its sales. All others, also the operator, are refused.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -171,7 +171,7 @@ t.test('a sale has the prices of its seller only', async (t) => {
   t.same(await changes(), before, 'nothing changes')
 })
 
-t.test('nobody else sees or changes the sales', async (t) => {
+t.test('others cannot read or change the sales of an organization', async (t) => {
   const { paid, disputed, refund, subscribed, pending } = sold
   const ids: string[] = []
   for (const kind of kinds)

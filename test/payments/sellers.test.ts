@@ -1,4 +1,4 @@
-// Organizations that sell: what their admins do, and that nobody else knows of it.
+// Only the admins of an organization manage its products, prices and customers. All others are refused.
 import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -65,7 +65,7 @@ t.test('admins manage the products, prices and customers of their organization',
   t.match(await client.post(customers, { user_id: manager.id, organization_id: shop.id }), { status: 400 })
 })
 
-t.test('nobody else sees or changes them', async (t) => {
+t.test('others cannot read or change the goods and customers of an organization', async (t) => {
   const { product, price, customer } = await createSold()
   const [book, ada] = [`${products}/${product.id}`, `${customers}/${customer.id}`]
   const before = await changes()

@@ -2,6 +2,7 @@
 // trials, free plans, pauses, credits and the ledger.
 import t, { type Test } from 'tap'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
+import { restOf } from '../support/payments/rest-of.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import {
   addPrice,
@@ -63,16 +64,6 @@ async function balanceOf({ id }: Pick<Person, 'id'>): Promise<number> {
 async function advanceInto(id: string, share: number): Promise<void> {
   const { current_period_start: start, current_period_end: end } = await read(id)
   await advanceTo(server, new Date(Date.parse(start) + (Date.parse(end) - Date.parse(start)) * share))
-}
-
-/** The rest of an amount in the period of a subscription, as of a moment. */
-function restOf(
-  amount: number,
-  { current_period_start: start, current_period_end: end }: any,
-  at: string,
-): number {
-  const [from, to, now] = [start, end, at].map((time) => BigInt(Date.parse(time)))
-  return Number((2n * BigInt(amount) * (to - now) + (to - from)) / (2n * (to - from)))
 }
 
 t.afterEach(async () => {

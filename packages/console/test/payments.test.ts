@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { clickPay, fillCard } from '../../../test/support/browser/payment-page.ts'
 import {
   cards,
   createCatalog,
@@ -53,11 +54,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await confirm(page, 'Create')
     const link = page.getByRole('link', { name: /\/pay\// })
     const [paying] = await Promise.all([page.context().waitForEvent('page'), link.click()])
-    await paying.getByLabel('Card number').fill(cards.succeeds)
-    await paying.getByLabel('Expiry date').fill('12 / 34')
-    await paying.getByLabel('Security code').fill('123')
-    await paying.getByLabel('Name on card').fill('Ada Lovelace')
-    await paying.getByRole('button', { name: /^Pay / }).click()
+    await fillCard(paying, cards.succeeds)
+    await clickPay(paying)
     await page.locator('dd .state', { hasText: 'complete' }).waitFor()
     // Chromium renders a page behind another one only once per second.
     await paying.close()

@@ -5,6 +5,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { clickPay, fillCard } from '../../../test/support/browser/payment-page.ts'
 import { cards, createCatalog } from '../../../test/support/operations/catalog-fixtures.ts'
 import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
 import { isLongForm } from '../../../test/support/long-form.ts'
@@ -166,11 +167,8 @@ async function buy(page: Page, url: string, go: Go, act: Act, price: string): Pr
     page.context().waitForEvent('page'),
     page.getByRole('link', { name: /\/pay\// }).click(),
   ])
-  await paying.getByLabel('Card number').fill(cards.succeeds)
-  await paying.getByLabel('Expiry date').fill('12 / 34')
-  await paying.getByLabel('Security code').fill('123')
-  await paying.getByLabel('Name on card').fill('Ada Lovelace')
-  await paying.getByRole('button', { name: /^Pay / }).click()
+  await fillCard(paying, cards.succeeds)
+  await clickPay(paying)
   await page.locator('dd .state', { hasText: 'complete' }).waitFor()
   // Chromium renders a page behind another one only once per second.
   await paying.close()
