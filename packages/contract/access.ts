@@ -44,7 +44,7 @@ export const access: Part = {
       operation,
       async run() {
         keysWithoutScopes ??= createKeysWithout(run, secured)
-        const key = run.accounts.needsOperator(operation)
+        const key = run.accounts.lacksScopes(operation)
           ? run.accounts.actor.key
           : (await keysWithoutScopes).get(operation.scopes!.join())
         if (key === undefined) return
@@ -152,7 +152,7 @@ async function createKeysWithout(run: Run, operations: Operation[]): Promise<Map
   if (keyCreator === null || actor.scopes === null || run.options.readOnly) return keys
   for (const scopes of new Map(
     operations
-      .filter((operation) => !run.accounts.needsOperator(operation) && operation.scopes!.length > 0)
+      .filter((operation) => !run.accounts.lacksScopes(operation) && operation.scopes!.length > 0)
       .map((operation) => [operation.scopes!.join(), operation.scopes!]),
   ).values()) {
     const created = await createKey(

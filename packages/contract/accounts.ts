@@ -29,6 +29,8 @@ export interface Accounts {
   keyCreator: Operation | null
   keyFor(operation: Operation): string | null
   /** Whether the operation needs scopes that an ordinary user does not have. */
+  lacksScopes(operation: Operation): boolean
+  /** Whether an ordinary user may not send the operation without naming an organization. */
   needsOperator(operation: Operation): boolean
 }
 
@@ -101,14 +103,19 @@ export async function createAccounts({
       : null) ?? given
   const may = (account: Account, operation: Operation): boolean =>
     account.scopes === null || operation.scopes!.every((scope) => account.scopes!.includes(scope))
-  const needsOperator = (operation: Operation): boolean =>
+  const lacksScopes = (operation: Operation): boolean =>
     createdActor !== null && operation.scopes !== null && !may(actor, operation)
+  const needsOperator = (operation: Operation): boolean =>
+    lacksScopes(operation) ||
+    (createdActor !== null &&
+      operation.scopes?.some((scope) => rules!.operatorScopes.includes(scope)) === true)
   return {
     operator,
     actor,
     otherUser,
     createdUser: createdActor !== null,
     keyCreator,
+    lacksScopes,
     needsOperator,
     keyFor: (operation) =>
       key === null || (operation.scopes === null && !operation.optionalKey)

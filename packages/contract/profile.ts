@@ -44,6 +44,8 @@ export interface AccountRules {
   operator: Record<string, string>
   /** The body for a key with these scopes. */
   key(scopes: string[]): Json
+  /** Scopes that only operators use for the whole server: others act for an organization with them. */
+  operatorScopes: readonly string[]
 }
 
 export interface Flow {

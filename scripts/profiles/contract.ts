@@ -35,6 +35,7 @@ export const profile: ContractProfile = {
     user: { name: 'Contract test' },
     operator: { role: 'admin' },
     key: (scopes) => ({ name: 'contract-test', scopes }),
+    operatorScopes: ['payments:sell'],
   },
   flows,
   neverSucceeds: new Set(['advanceTestClock', 'receiveStripeEvent']),
