@@ -5128,7 +5128,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetCustomer","query":"queryNone","header":"headerIfMatch","body":"bodyCustomerUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","organization_id","user_id","created_by","created_at","updated_at"],
+    fixedFields: ["id","organization_id","user_id","buyer_organization_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCustomer"}
@@ -5202,7 +5202,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetCustomerByExternalId","query":"queryGetCustomerByExternalId","header":"headerIfMatch","body":"bodyCustomerUpsert"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","organization_id","user_id","external_id","created_by","created_at","updated_at"],
+    fixedFields: ["id","organization_id","user_id","buyer_organization_id","external_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyCustomer"},

@@ -11,6 +11,7 @@ import {
   findByExternalId,
   readerOf,
   requireBuyer,
+  requireBuyingOrganization,
   requireNothingOpen,
 } from '../services/payments/customers.ts'
 import { requireSeller } from '../services/payments/sellers.ts'
@@ -30,14 +31,16 @@ export const paymentsCustomers = {
   ...customers,
 
   async createCustomer(request, services) {
-    const { user_id: userId, organization_id: seller } = request.body
-    if (userId != null && seller != null)
-      throw invalidField('user_id', 'exclusive', 'A customer of an organization has no user.')
+    const { user_id: userId, buyer_organization_id: buyer, organization_id: seller } = request.body
+    for (const field of ['user_id', 'buyer_organization_id'] as const)
+      if (request.body[field] != null && seller != null)
+        throw invalidField(field, 'exclusive', 'Customers of an organization are outside of the platform.')
+    if (userId != null && buyer != null)
+      throw invalidField('buyer_organization_id', 'exclusive', 'Name a user or an organization, not both.')
     return await services.db.transaction(async (tx) => {
-      if (userId != null) {
-        await requireSeller(tx, request, null)
-        await requireBuyer(tx, userId)
-      }
+      if (userId != null || buyer != null) await requireSeller(tx, request, null)
+      if (userId != null) await requireBuyer(tx, userId)
+      if (buyer != null) await requireBuyingOrganization(tx, buyer)
       return await customers.createCustomer(request, { ...services, db: tx })
     })
   },

@@ -3431,7 +3431,7 @@ export interface Methods {
   /**
    * Create a customer: `POST /v1/payments/customers`
    *
-   * Creates a customer, with a user of the platform or without one. A user has one customer, and an `external_id` belongs to one customer of the seller: otherwise the response is 409. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   * Creates a customer, with a user or an organization of the platform or without. A user or an organization that buys is one customer, and an `external_id` belongs to one customer of the seller: otherwise the response is 409. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
    */
   createCustomer (input: CreateCustomerInput): Answer<Customer>
   /**

@@ -42,8 +42,8 @@ export interface CustomerOfUserRow {
  */
 export const findByExternalId = optional<{ external_id: string; organization_id: string | null }, FindByExternalIdRow>(
   'customers/find-by-external-id',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.external_id = $1 AND t.deleted_at IS NULL
   AND t.organization_id IS NOT DISTINCT FROM $2::text`,
@@ -54,6 +54,7 @@ export interface FindByExternalIdRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string
   email: string | null
   name: string | null
@@ -72,8 +73,8 @@ export interface FindByExternalIdRow {
  */
 export const find = optional<{ id: string }, FindRow>(
   'customers/find',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL`,
   ['id'],
@@ -83,6 +84,7 @@ export interface FindRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -99,14 +101,14 @@ export interface FindRow {
  * The customers of a seller: an organization, or the operator.
  * @see prisma/sql/customers/list.sql
  */
-export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; email: string; external_id: string; user_id: string; created_by: string }, 'created_at' | 'updated_at', ListRow>(
+export const list = page<{}, { created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; organization_id: string; email: string; external_id: string; user_id: string; buyer_organization_id: string; created_by: string }, 'created_at' | 'updated_at', ListRow>(
   'customers/list',
   {
-    select: `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at
+    select: `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.deleted_at IS NULL`,
-    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'email', 'external_id', 'user_id', 'created_by'],
+    names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'email', 'external_id', 'user_id', 'buyer_organization_id', 'created_by'],
     filters: {
       created_after: { sql: `t.id >= id_at('cus', $1)`, searches: true },
       created_before: { sql: `t.id < id_at('cus', $2)`, searches: true },
@@ -117,7 +119,8 @@ WHERE t.deleted_at IS NULL`,
       email: { sql: `t.email = $7` },
       external_id: { sql: `t.external_id = $8` },
       user_id: { sql: `t.user_id = $9` },
-      created_by: { sql: `t.created_by = $10` },
+      buyer_organization_id: { sql: `t.buyer_organization_id = $10` },
+      created_by: { sql: `t.created_by = $11` },
     },
     sorts: {
       created_at: `t.id`,
@@ -132,6 +135,7 @@ export interface ListRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -161,13 +165,26 @@ export interface LockBuyerRow {
 }
 
 /**
+ * Locks an organization that buys against deletion.
+ * @see prisma/sql/customers/lock-buying-organization.sql
+ */
+export const lockBuyingOrganization = optional<{ id: string }, LockBuyingOrganizationRow>(
+  'customers/lock-buying-organization',
+  `SELECT id FROM organizations WHERE id = $1 FOR KEY SHARE`,
+  ['id'],
+)
+export interface LockBuyingOrganizationRow {
+  id: string
+}
+
+/**
  * Like `find`, but locks the customer against other writers and new sales.
  * @see prisma/sql/customers/lock.sql
  */
 export const lock = optional<{ id: string }, LockRow>(
   'customers/lock',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL
 FOR NO KEY UPDATE`,
@@ -177,6 +194,7 @@ export interface LockRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -210,8 +228,8 @@ metadata = '{}', deleted_at = now() WHERE id = $1`,
  */
 export const share = optional<{ id: string }, ShareRow>(
   'customers/share',
-  `SELECT t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at
+  `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.id = $1 AND t.deleted_at IS NULL
 AND enter_customer_time(t.id) IS NOT NULL
@@ -222,6 +240,7 @@ export interface ShareRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -246,14 +265,15 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
   $10, $11, $11)
 ON CONFLICT (external_id, organization_id) WHERE external_id IS NOT NULL AND deleted_at IS NULL
 DO UPDATE SET created_at = t.created_at
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['id', 'organization_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
 )
 export interface UpsertRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -270,19 +290,20 @@ export interface UpsertRow {
  * Inserts a customer.
  * @see generated/resources/customers/insert.sql
  */
-export const insert = one<{ id: string; organization_id: string | null; user_id: string | null; external_id: string | null; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string | null; created_at: Date | string }, InsertRow>(
+export const insert = one<{ id: string; organization_id: string | null; user_id: string | null; buyer_organization_id: string | null; external_id: string | null; email: string | null; name: string | null; address: object | string | null; tax_ids: object | string; locale: string | null; metadata: object | string; created_by: string | null; created_at: Date | string }, InsertRow>(
   'customers/insert',
-  `INSERT INTO customers AS t (id, organization_id, user_id, external_id, email, name, address, tax_ids, locale, metadata, created_by, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $12)
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at`,
-  ['id', 'organization_id', 'user_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
+  `INSERT INTO customers AS t (id, organization_id, user_id, buyer_organization_id, external_id, email, name, address, tax_ids, locale, metadata, created_by, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $13)
+RETURNING t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at`,
+  ['id', 'organization_id', 'user_id', 'buyer_organization_id', 'external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'created_by', 'created_at'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )
 export interface InsertRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null
@@ -303,8 +324,8 @@ export const update = one<{ external_id: string | null; email: string | null; na
   'customers/update',
   `UPDATE customers t SET external_id = $1, email = $2, name = $3, address = $4, tax_ids = $5, locale = $6, metadata = $7, updated_at = $8
 WHERE t.id = $9
-RETURNING t.id, t.organization_id, t.user_id, t.external_id, t.email, t.name, t.address, t.tax_ids, t.locale,
-t.metadata, t.created_by, t.created_at, t.updated_at`,
+RETURNING t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['external_id', 'email', 'name', 'address', 'tax_ids', 'locale', 'metadata', 'updated_at', 'id'],
   { json: ['address', 'tax_ids', 'metadata'] },
 )
@@ -312,6 +333,7 @@ export interface UpdateRow {
   id: string
   organization_id: string | null
   user_id: string | null
+  buyer_organization_id: string | null
   external_id: string | null
   email: string | null
   name: string | null

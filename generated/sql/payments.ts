@@ -1821,6 +1821,21 @@ export interface LockBalanceRow {
 }
 
 /**
+ * Locks the number of customers of a seller whose clock is ahead.
+ * @see prisma/sql/payments/lock-moved-clocks.sql
+ */
+export const lockMovedClocks = one<{ customer_id: string }, LockMovedClocksRow>(
+  'payments/lock-moved-clocks',
+  `SELECT pg_advisory_xact_lock(hashtextextended('customer clocks ' || coalesce(organization_id, ''), 0))::text
+  AS locked
+FROM customers WHERE id = $1`,
+  ['customer_id'],
+)
+export interface LockMovedClocksRow {
+  locked: string | null
+}
+
+/**
  * Locks the open checkout session of an order against other writers.
  * @see prisma/sql/payments/lock-open-checkout.sql
  */
@@ -3626,6 +3641,16 @@ export interface SetUnpaidRow {
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Puts the time of a customer ahead of the payment clock, so that it counts in `count-moved-clocks`.
+ * @see prisma/sql/payments/start-customer-clock.sql
+ */
+export const startCustomerClock = none<{ customer_id: string }>(
+  'payments/start-customer-clock',
+  `UPDATE customers SET clock_offset = 1 WHERE id = $1 AND clock_offset = 0`,
+  ['customer_id'],
+)
 
 /**
  * Starts the next period of a subscription with its order.

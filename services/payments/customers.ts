@@ -68,6 +68,11 @@ export async function requireBuyer(tx: Transaction, id: string): Promise<void> {
   if ((await sql.lockBuyer(tx, { id })) === undefined) throw notFound('user', id)
 }
 
+/** Locks an organization of the platform that exists. Throws 404. */
+export async function requireBuyingOrganization(tx: Transaction, id: string): Promise<void> {
+  if ((await sql.lockBuyingOrganization(tx, { id })) === undefined) throw notFound('organization', id)
+}
+
 /** Throws 404 for an unknown id of the seller's own. */
 export async function findByExternalId(db: Db, externalId: string, seller: string | null): Promise<Customer> {
   const customer = await sql.findByExternalId(db, { external_id: externalId, organization_id: seller })

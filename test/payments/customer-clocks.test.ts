@@ -158,6 +158,19 @@ t.test('a preview and a change have the customer’s time', async (t) => {
   t.ok(Date.parse(orders[1].created_at) > (await timeOf()) + 19 * daySeconds * 1000)
 })
 
+t.test('a scheduled change is made at the customer’s time', async (t) => {
+  const { id, customer } = await subscriber()
+  const change = { items: [{ price_id: catalog.monthly, quantity: 3 }], apply: 'period_end' }
+  const scheduled = await admin.client.put(`/payments/subscriptions/${id}`, change)
+  t.equal(scheduled.status, 200, scheduled.text)
+  await advanceDays(customer, 20)
+  t.match(await get(`subscriptions/${id}`), { quantity: 1, scheduled_change: { items: change.items } })
+  await advanceDays(customer, 15)
+  t.match(await get(`subscriptions/${id}`), { quantity: 3, scheduled_change: null, status: 'active' })
+  const orders = await ordersOf(id)
+  t.equal(orders[1].total_amount, 3 * orders[0].total_amount)
+})
+
 t.test('two requests at once move a customer to the later time', async (t) => {
   const { id, customer } = await subscriber()
   const now = await timeOf(customer)
@@ -201,10 +214,23 @@ t.test('a clock has limits', async (t) => {
     status: 403,
     body: { error: { details: { reason: 'limit_reached', limit: { name: 'customer_clocks', used: 100 } } } },
   })
-  await database.pool.query('DELETE FROM customers WHERE organization_id = $1 AND clock_offset = 1', [
-    shop.id,
-  ])
-  t.equal((await shop.client.post(`${clock}/advance`, move)).status, 200)
+  // Two places are free, for ten customers at once.
+  await database.pool.query(
+    `DELETE FROM customers WHERE id IN (
+      SELECT id FROM customers WHERE organization_id = $1 AND clock_offset = 1 LIMIT 2)`,
+    [shop.id],
+  )
+  const customers = await Promise.all(
+    Array.from({ length: 10 }, () => insertedCustomer(server, { organization_id: shop.id })),
+  )
+  const replies = await Promise.all(
+    customers.map((id) => shop.client.post(`${clock}/advance`, { customer_id: id, by_seconds: 1 })),
+  )
+  t.same(
+    replies.map(({ status }) => status).sort(),
+    [200, 200, ...Array(8).fill(403)],
+    'the last places go to two',
+  )
 })
 
 t.test('only the seller moves the clock of a customer', async (t) => {

@@ -58,6 +58,28 @@ t.test('only sellers see customers, and their events', async (t) => {
   t.equal((await admin.client.post(path, { user_id: 'usr_01jd6y8m5qe8btc4y5w1r0n3fz' })).status, 404)
 })
 
+t.test('a customer can be an organization of the platform', async (t) => {
+  const owner = await server.person()
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Buyers' })
+  const buyer = { buyer_organization_id: organization.id }
+  const { status, body: customer } = await admin.client.post(path, buyer)
+  t.equal(status, 201)
+  t.match(customer, { ...buyer, user_id: null, organization_id: null })
+  const found = await admin.client.get(`${path}?buyer_organization_id=${organization.id}`)
+  t.same(found.body.data, [customer])
+  t.match(await admin.client.post(path, buyer), refused('buyer_organization_id_taken'))
+  const unknown = { buyer_organization_id: 'org_01jd6y8m5qe8btc4y5w1r0n3fz' }
+  t.equal((await admin.client.post(path, unknown)).status, 404)
+  for (const other of [{ user_id: owner.id }, { organization_id: organization.id }])
+    t.match(await admin.client.post(path, { ...buyer, ...other }), {
+      status: 400,
+      body: { error: { details: { field: 'buyer_organization_id', constraint: 'exclusive' } } },
+    })
+  t.equal((await owner.client.post(path, buyer)).status, 403, 'only the operator sells to organizations')
+  t.equal((await owner.client.delete(`/organizations/${organization.id}`)).status, 204)
+  t.match((await admin.client.get(`${path}/${customer.id}`)).body, { buyer_organization_id: null })
+})
+
 t.test('the first sale to a user makes the customer, once', async (t) => {
   const buyer = await server.person()
   const orders = await Promise.all(Array.from({ length: 5 }, () => buy(buyer)))

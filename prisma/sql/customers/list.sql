@@ -14,6 +14,8 @@ t.email = :email
 t.external_id = :external_id
 -- @filter user_id
 t.user_id = :user_id
+-- @filter buyer_organization_id
+t.buyer_organization_id = :buyer_organization_id
 -- @filter created_by
 t.created_by = :created_by
 -- @sort created_at

@@ -97,7 +97,14 @@ export async function insertedCustomer(
   fields: Partial<components['schemas']['CustomerCreate']> = {},
 ): Promise<string> {
   const id = newIdAt('cus', await paymentsNow(database))
-  const row = { ...noCustomer, user_id: null, tax_ids: [], metadata: {}, ...fields }
+  const row = {
+    ...noCustomer,
+    user_id: null,
+    buyer_organization_id: null,
+    tax_ids: [],
+    metadata: {},
+    ...fields,
+  }
   await customers.insert(database, { ...row, id, created_at: timeOf(id) })
   return id
 }

@@ -504,7 +504,10 @@ export const paymentsFixtures = {
   advanceTestClock: {
     build: () => ({ body: { by_seconds: 1 } }),
     differentBody: () => ({ by_seconds: 2 }),
-    byStatus: { 409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }) },
+    byStatus: {
+      404: () => ({ body: { customer_id: 'cus_01jd6y8m5qe8btc4y5w1r0n3fz', by_seconds: 1 } }),
+      409: () => ({ body: { to: '2026-01-01T00:00:00Z' } }),
+    },
   },
   receiveStripeEvent: {
     build: stripeEvent('customer.created'),

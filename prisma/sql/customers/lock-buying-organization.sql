@@ -1,0 +1,3 @@
+-- Locks an organization that buys against deletion.
+-- @optional
+SELECT id FROM organizations WHERE id = :id FOR KEY SHARE
