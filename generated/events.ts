@@ -97,6 +97,8 @@ export interface EventObjects {
   'customer.created': components['schemas']['Customer']
   'customer.updated': components['schemas']['Customer']
   'customer.deleted': components['schemas']['Customer']
+  'meter.created': components['schemas']['Meter']
+  'meter.updated': components['schemas']['Meter']
   'payment_method.created': components['schemas']['PaymentMethod']
   'payment_method.updated': components['schemas']['PaymentMethod']
   'payment_method.deleted': components['schemas']['PaymentMethod']
@@ -243,6 +245,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'customer.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyCustomer', payload: 'payloadCustomerCreatedEvent' },
   'customer.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyCustomer', payload: 'payloadCustomerUpdatedEvent' },
   'customer.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyCustomer', payload: 'payloadCustomerDeletedEvent' },
+  'meter.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterCreatedEvent' },
+  'meter.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterUpdatedEvent' },
   'payment_method.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodCreatedEvent' },
   'payment_method.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodUpdatedEvent' },
   'payment_method.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodDeletedEvent' },

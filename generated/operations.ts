@@ -233,6 +233,11 @@ export interface OperationsByTag {
     | 'cancelScheduledChange'
     | 'cancelSubscription'
     | 'resumeSubscription'
+  'payments-usage':
+    | 'listMeters'
+    | 'createMeter'
+    | 'getMeter'
+    | 'updateMeter'
   'portal-pages':
     | 'showPortal'
     | 'leavePortal'
@@ -5357,6 +5362,106 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: false,
     ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  listMeters: {
+    id: "listMeters",
+    method: "GET",
+    path: "/v1/payments/meters",
+    url: "/v1/payments/meters",
+    tag: "payments-usage",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"query":"queryListMeters"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyMeterList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  createMeter: {
+    id: "createMeter",
+    method: "POST",
+    path: "/v1/payments/meters",
+    url: "/v1/payments/meters",
+    tag: "payments-usage",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyMeterCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyMeter"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  getMeter: {
+    id: "getMeter",
+    method: "GET",
+    path: "/v1/payments/meters/{id}",
+    url: "/v1/payments/meters/:id",
+    tag: "payments-usage",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetMeter","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyMeter"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  updateMeter: {
+    id: "updateMeter",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/payments/meters/{id}",
+    url: "/v1/payments/meters/:id",
+    tag: "payments-usage",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetMeter","query":"queryNone","header":"headerIfMatch","body":"bodyMeterUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","organization_id","key","aggregation","property","dimensions","source","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyMeter"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getMeter",
     etag: true,
     paged: false,
     projectAccess: null,

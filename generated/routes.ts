@@ -34,6 +34,7 @@ import { paymentsPayments } from '../handlers/payments-payments.ts'
 import { paymentsPortal } from '../handlers/payments-portal.ts'
 import { paymentsRefunds } from '../handlers/payments-refunds.ts'
 import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
+import { paymentsUsage } from '../handlers/payments-usage.ts'
 import { portalPages } from '../handlers/portal-pages.ts'
 import { projects } from '../handlers/projects.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
@@ -86,6 +87,7 @@ export const handlers: Operations = {
   ...paymentsPortal,
   ...paymentsRefunds,
   ...paymentsSubscriptions,
+  ...paymentsUsage,
   ...portalPages,
   ...projects,
   ...serviceAccounts,
@@ -312,6 +314,10 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsMethods, 'setDefaultPaymentMethod'>>,
   Holds<Exact<typeof paymentsPortal, 'createPortalSession'>>,
   Holds<Exact<typeof paymentsPortal, 'getPortalSession'>>,
+  Holds<Exact<typeof paymentsUsage, 'listMeters'>>,
+  Holds<Exact<typeof paymentsUsage, 'createMeter'>>,
+  Holds<Exact<typeof paymentsUsage, 'getMeter'>>,
+  Holds<Exact<typeof paymentsUsage, 'updateMeter'>>,
   Holds<Exact<typeof paymentsCatalogue, 'listProducts'>>,
   Holds<Exact<typeof paymentsCatalogue, 'createProduct'>>,
   Holds<Exact<typeof paymentsCatalogue, 'getProduct'>>,
@@ -527,6 +533,8 @@ export const skeleton = {
     '/v1/payments/customers/{id}/payment-methods/{payment_method_id}/default': { post: route('setDefaultPaymentMethod') },
     '/v1/payments/customers/{id}/portal-sessions': { post: route('createPortalSession') },
     '/v1/payments/customers/{id}/portal-sessions/{portal_session_id}': { get: route('getPortalSession') },
+    '/v1/payments/meters': { get: route('listMeters'), post: route('createMeter') },
+    '/v1/payments/meters/{id}': { get: route('getMeter'), put: route('updateMeter') },
     '/v1/payments/products': { get: route('listProducts'), post: route('createProduct') },
     '/v1/payments/products/{id}': { get: route('getProduct'), put: route('updateProduct') },
     '/v1/payments/prices': { get: route('listPrices'), post: route('createPrice') },

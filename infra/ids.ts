@@ -37,6 +37,7 @@ export type IdPrefix =
   | 'src'
   | 'chunk'
   | 'cus'
+  | 'mtr'
   | 'prod'
   | 'prc'
   | 'ord'

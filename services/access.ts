@@ -10,6 +10,7 @@ import { openServiceAccount } from './organizations/service-accounts.ts'
 import { openCustomer } from './payments/customers.ts'
 import { requireSaleAccess } from './payments/sales.ts'
 import { requireSeller } from './payments/sellers.ts'
+import { openMeter } from './payments/usage/meters.ts'
 import { openProject } from './projects/access.ts'
 import { requireRecentSignIn } from './users/api-keys.ts'
 import type { Principal } from './users/authentication.ts'
@@ -42,6 +43,10 @@ async function openSold(tx: Transaction, request: AccessRequest): Promise<void> 
   const { id } = request.params
   if (id.startsWith('cus_')) {
     await openCustomer(tx, request, id)
+    return
+  }
+  if (id.startsWith('mtr_')) {
+    await openMeter(tx, request, id)
     return
   }
   const found = await sql.findSeller(tx, { id })

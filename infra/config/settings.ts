@@ -766,6 +766,7 @@ const quotas = {
   quotaProducts: quota('products', 10_000, 'products, each organization'),
   quotaPrices: quota('prices', 100_000, 'prices, each organization'),
   quotaCustomers: quota('customers', 1_000_000, 'customers, each seller'),
+  quotaMeters: quota('meters', 1000, 'meters, each seller'),
   quotaPendingOrders: quota('pending_orders', 1000, 'orders that are not paid'),
 }
 

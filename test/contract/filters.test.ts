@@ -16,6 +16,7 @@ import {
   insertedOrder,
   insertedPrice,
   insertedCustomer,
+  insertedMeter,
   insertedProduct,
   insertedDispute,
   insertedPayment,
@@ -688,6 +689,19 @@ t.test('customers are filtered by email, external id, user and author', async (t
   await assertFinds(t, request, { created_by, external_id }, [])
 })
 
+t.test('meters are filtered by key, author and whether they are active', async (t) => {
+  const request = await requestFor(server, 'listMeters')
+  const created_by = await createUser(server)
+  const key = `tokens_${created_by}`
+  const active = await insertedMeter(server, { key })
+  const archived = await insertedMeter(server)
+  await prisma.meter.update({ where: { id: archived }, data: { active: false, createdBy: created_by } })
+  await assertFinds(t, request, { key }, [active])
+  await assertFinds(t, request, { key, active: 'false' }, [])
+  await assertFinds(t, request, { active: 'false' }, [archived])
+  await assertFinds(t, request, { created_by }, [archived])
+})
+
 t.test('prices are filtered by product, currency and whether they are active', async (t) => {
   const request = await requestFor(server, 'listPrices')
   const product = await insertedProduct(server)
@@ -944,9 +958,11 @@ t.test('what is sold, and sales, are filtered by the seller', async (t) => {
   const price = { product_id: product.id, unit_amount: 100, currency: 'eur' }
   const { id: priceId } = (await caller.client.post('/payments/prices', price)).body
   const { id: customer } = (await caller.client.post('/payments/customers', of)).body
+  const fields = { key: 'tokens', name: 'Tokens', aggregation: 'count' }
+  const { id: meter } = (await caller.client.post('/payments/meters', { ...fields, ...of })).body
   const sale = { customer_id: customer, items: [{ price_id: priceId }] }
   const { body: order } = await caller.client.post('/payments/orders', sale)
-  const found = { listProducts: product.id, listPrices: priceId, listCustomers: customer }
+  const found = { listProducts: product.id, listPrices: priceId, listCustomers: customer, listMeters: meter }
   for (const [id, own] of Object.entries(found))
     await assertFinds(t, { id: id as OperationId, server, caller }, of, [own])
   const none = [

@@ -25,6 +25,7 @@ import {
   insertedOrder,
   insertedPrice,
   insertedCustomer,
+  insertedMeter,
   insertedProduct,
   insertedDispute,
   insertedPayment,
@@ -299,6 +300,12 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const ids = await createMany(() => insertedCustomer(server, { name: 'Alike' }))
     await prisma.customer.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request: await requestFor(server, 'listCustomers'), ids }
+  },
+  async listMeters() {
+    await prisma.meter.deleteMany()
+    const ids = await createMany(() => insertedMeter(server, { name: 'Alike' }))
+    await prisma.meter.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request: await requestFor(server, 'listMeters'), ids }
   },
   async listPrices() {
     const product = await insertedProduct(server)
@@ -637,6 +644,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listSources: 'knowledge_sources',
   listProducts: 'products',
   listCustomers: 'customers',
+  listMeters: 'meters',
   listOrders: 'orders',
   listRefunds: 'refunds',
   listAllRefunds: 'refunds',

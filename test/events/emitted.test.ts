@@ -138,6 +138,8 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateCustomer: 'customer.updated',
   deleteCustomer: 'customer.deleted',
   upsertCustomer: 'customer.updated',
+  createMeter: 'meter.created',
+  updateMeter: 'meter.updated',
   deletePaymentMethod: 'payment_method.deleted',
   setDefaultPaymentMethod: 'payment_method.updated',
   createPortalSession: 'portal_session.created',
@@ -437,7 +439,9 @@ for (const info of writes) {
     const reply = await send(ask, { headers: { 'x-request-id': `writes ${id}`, ...keyed } })
     t.equal(reply.status, successStatus(id), reply.text)
     const token = id === 'createFileLink' ? reply.body.url.split('/').at(-1) : undefined
-    for (const secret of [reply.body?.key, reply.body?.api_key?.key, reply.body?.secret, token])
+    // The key of a meter is a name.
+    const key = info.path.startsWith('/v1/payments/') ? undefined : reply.body?.key
+    for (const secret of [key, reply.body?.api_key?.key, reply.body?.secret, token])
       if (secret !== undefined) secrets.push(secret)
 
     const rows = await writtenSince(position)
@@ -460,8 +464,8 @@ for (const info of writes) {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
       projectId: projectId ?? organizationId,
-      // Sellers read the events of a customer as those of a sale.
-      userId: type.startsWith('customer.')
+      // Sellers read the events of a customer or a meter as those of a sale.
+      userId: /^(customer|meter)\./.test(type)
         ? about.id
         : /^(payment_method|portal_session)\./.test(type)
           ? about.customer_id
@@ -558,10 +562,10 @@ for (const info of writes) {
     const { byStatus: others }: Fixture = fixtures[id]
     const ask = await requestFor(server, id)
     if (ask.caller !== server.admin) await listen(ask.caller)
-    // An invitation is not visible to other users, and a customer only to its seller.
+    // An invitation is not visible to other users, and a customer or a meter only to its seller.
     const isHidden =
       (info.projectAccess ?? info.organizationAccess)?.role === 'none' ||
-      info.path.startsWith('/v1/payments/customers/{id}')
+      /^\/v1\/payments\/(customers|meters)\/\{id\}/.test(info.path)
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [

@@ -68,6 +68,8 @@ t.test('admins manage the products, prices and customers of their organization',
 t.test('others cannot read or change the goods and customers of an organization', async (t) => {
   const { product, price, customer } = await createSold()
   const [book, ada] = [`${products}/${product.id}`, `${customers}/${customer.id}`]
+  const meter = { key: 'pages', name: 'Pages', aggregation: 'count', organization_id: shop.id }
+  const pages = `/payments/meters/${(await shop.client.post('/payments/meters', meter)).body.id}`
   const before = await changes()
   const asked = new Set<string | null>()
   for (const [who, client] of strangers)
@@ -76,7 +78,9 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['get', `${prices}?${of}`],
       ['get', `${prices}?product_id=${product.id}`],
       ['get', `${customers}?${of}`],
+      ['get', `/payments/meters?${of}`],
       ['get', book],
+      ['get', pages],
       ['get', `${prices}/${price.id}`],
       ['get', ada],
       ['get', `${customers}/by-external-id/1?${of}`],
@@ -87,7 +91,9 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['post', products, { name: 'Mine', organization_id: shop.id }],
       ['post', prices, { product_id: product.id, unit_amount: 1, currency: 'eur' }],
       ['post', customers, { organization_id: shop.id }],
+      ['post', '/payments/meters', { ...meter, key: 'mine' }],
       ['put', book, { name: 'Mine' }],
+      ['put', pages, { name: 'Mine' }],
       ['put', `${prices}/${price.id}`, { active: false }],
       ['put', ada, { name: 'Eve' }],
       ['put', `${customers}/by-external-id/1?${of}`, {}],

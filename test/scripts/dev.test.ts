@@ -54,7 +54,7 @@ async function startDev(t: Test): Promise<Dev> {
   // with x-crud.
   const spec = join(folder, 'spec/openapi.yaml')
   const others =
-    /^  \/(?!.*(system|projects|events)\.yaml|.*\/(customRoles|products|prices|customers)').*\$ref: '.*\n/gm
+    /^  \/(?!.*(system|projects|events)\.yaml|.*\/(customRoles|pr\w+s|customers|meters)').*\$ref: '.*\n/gm
   writeFileSync(spec, readFileSync(spec, 'utf8').replace(others, ''))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   const { url: databaseUrl } = await createTestDatabase(t)

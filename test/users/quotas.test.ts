@@ -205,6 +205,13 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
         client.post('/payments/customers', { name: unique() }),
     remove: ({ body }) => ['DELETE', `/payments/customers/${body.id}`],
   },
+  meters: {
+    role: 'admin',
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/payments/meters', { key: `m${unique()}`, name: 'Tokens', aggregation: 'count' }),
+  },
   pending_orders: {
     prepare: async ({ client }) => {
       const { price } = await createCatalog(server)

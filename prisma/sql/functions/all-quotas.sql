@@ -32,6 +32,8 @@ AS $function$
       'status', true),
     ('customers', 'customers', 'coalesce(organization_id, created_by)', 'count(*)',
       'deleted_at IS NULL AND coalesce(organization_id, created_by) IS NOT NULL', 'deleted_at', true),
+    ('meters', 'meters', 'coalesce(organization_id, created_by)', 'count(*)',
+      'coalesce(organization_id, created_by) IS NOT NULL', NULL, true),
     ('products', 'products', 'organization_id', 'count(*)', 'organization_id IS NOT NULL', NULL, true),
     ('prices', 'prices', 'organization_id', 'count(*)', 'organization_id IS NOT NULL', NULL, true),
     ('organizations', 'organizations', 'created_by', 'count(*)', 'true', NULL, false),

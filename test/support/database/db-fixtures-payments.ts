@@ -2,6 +2,7 @@
 // is the sandbox.
 import { randomInt } from 'node:crypto'
 import * as customers from '../../../generated/sql/customers.ts'
+import * as meters from '../../../generated/sql/meters.ts'
 import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
 import type { components } from '../../../generated/types.ts'
@@ -106,6 +107,30 @@ export async function insertedCustomer(
     ...fields,
   }
   await customers.insert(database, { ...row, id, created_at: timeOf(id) })
+  return id
+}
+
+/** A meter of the operator that adds up the property `amount`. */
+export async function insertedMeter(
+  { services: { database } }: TestServer,
+  fields: Partial<components['schemas']['MeterCreate']> = {},
+): Promise<string> {
+  const id = newIdAt('mtr', await paymentsNow(database))
+  const row = {
+    organization_id: null,
+    key: `key_${id}`,
+    name: 'Tokens',
+    aggregation: 'sum' as const,
+    property: 'amount',
+    unit: null,
+    dimensions: [],
+    source: null,
+    active: true,
+    metadata: {},
+    created_by: null,
+    ...fields,
+  }
+  await meters.insert(database, { ...row, id, created_at: timeOf(id) })
   return id
 }
 

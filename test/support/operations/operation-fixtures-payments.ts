@@ -11,6 +11,7 @@ import {
   insertedConfirmation,
   insertedCustomer,
   insertedDispute,
+  insertedMeter,
   insertedPayment,
   insertedPaymentMethod,
   insertedRefund,
@@ -66,6 +67,22 @@ const onBusyCustomer: RequestBuilder = async ({ server, caller }) => {
   })
   return { params: { id: customerId! } }
 }
+
+const meterFields = () => ({
+  name: `Tokens ${fresh()}`,
+  unit: 'token',
+  metadata,
+})
+const newMeter = () => ({
+  ...meterFields(),
+  key: `tokens_${fresh()}`,
+  aggregation: 'sum',
+  property: 'tokens',
+  dimensions: ['region', 'model'],
+})
+const onMeter =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await insertedMeter(server) }, body: body?.() })
 
 const onPrice =
   (body?: Body): RequestBuilder =>
@@ -326,6 +343,20 @@ export const paymentsFixtures = {
       404: () => ({ params: { external_id: 'x'.repeat(201) }, body: customerFields() }),
     },
   },
+  listMeters: { build: () => ({}), byStatus: { 404: ofNoOrganization } },
+  createMeter: {
+    build: () => ({ body: newMeter() }),
+    byStatus: {
+      404: () => ({ body: { ...newMeter(), organization_id: `org_${unknownUlid}` } }),
+      409: async ({ server }) => {
+        const { key } = newMeter()
+        await insertedMeter(server, { key })
+        return { body: { ...newMeter(), key } }
+      },
+    },
+  },
+  getMeter: { build: onMeter() },
+  updateMeter: { build: onMeter(() => ({ ...meterFields(), active: false })) },
   listPrices: {
     build: onCatalogue,
     byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },

@@ -1,0 +1,5 @@
+-- A meter.
+-- @optional
+SELECT {columns}
+FROM meters t
+WHERE t.id = :id

@@ -1,0 +1,6 @@
+-- A meter, locked against other writers.
+-- @optional
+SELECT {columns}
+FROM meters t
+WHERE t.id = :id
+FOR NO KEY UPDATE
