@@ -1377,8 +1377,10 @@ WHERE true`,
     },
     id: `r.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND status = ANY($10::"RefundStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'refunds' AND seller IS NULL AND status = ANY($10::"RefundStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'refunds' AND seller = $3`,
     },
   },
 )
@@ -1433,8 +1435,10 @@ WHERE true`,
     },
     id: `c.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND status = ANY($11::"CheckoutStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'checkouts' AND seller IS NULL AND status = ANY($11::"CheckoutStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'checkouts' AND seller = $3`,
     },
   },
 )
@@ -1491,8 +1495,10 @@ WHERE true`,
     },
     id: `d.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND status = ANY($9::"DisputeStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'disputes' AND seller IS NULL AND status = ANY($9::"DisputeStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'disputes' AND seller = $3`,
     },
   },
 )
@@ -1553,8 +1559,10 @@ WHERE true`,
     },
     id: `o.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND status = ANY($12::"OrderStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'orders' AND seller IS NULL AND status = ANY($12::"OrderStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'orders' AND seller = $3`,
     },
   },
 )
@@ -1656,8 +1664,10 @@ WHERE true`,
     },
     id: `p.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND status = ANY($9::"PaymentStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'payments' AND seller IS NULL AND status = ANY($9::"PaymentStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'payments' AND seller = $3`,
     },
   },
 )
@@ -1776,8 +1786,10 @@ WHERE true`,
     },
     id: `s.id`,
     totals: {
-      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions'`,
-      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND status = ANY($11::"SubscriptionStatus"[]::text[])`,
+      '': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND seller IS NULL`,
+      'status': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = 'subscriptions' AND seller IS NULL AND status = ANY($11::"SubscriptionStatus"[]::text[])`,
+      'seller_organization_id': `SELECT coalesce(sum(count), 0) AS total FROM sales_counts
+WHERE kind = 'subscriptions' AND seller = $3`,
     },
   },
 )
@@ -2035,22 +2047,30 @@ export interface LockSubscriptionRow {
 }
 
 /**
- * Merges the changes of the counts into one row for each kind and status, unless there are only a few.
- * Returns the number of merged rows.
+ * Merges changes of the counts, unless there are only a few, into one row for each kind, seller and status.
+ * Returns the number of merged changes.
  * @see prisma/sql/payments/merge-sales-counts.sql
  */
 export const mergeSalesCounts = one<{ limit: number }, MergeSalesCountsRow>(
   'payments/merge-sales-counts',
-  `WITH merged AS (
+  `WITH changes AS (
   DELETE FROM sales_counts
-  WHERE (SELECT count(*) FROM sales_counts) > 100
-    AND id = ANY(ARRAY(SELECT id FROM sales_counts ORDER BY id LIMIT $1))
-  RETURNING kind, status, count
+  WHERE (SELECT count(*) FROM (SELECT FROM sales_counts WHERE NOT merged LIMIT 101) few) > 100
+    AND id = ANY(ARRAY(SELECT id FROM sales_counts WHERE NOT merged ORDER BY id LIMIT $1
+      FOR UPDATE SKIP LOCKED))
+  RETURNING kind, seller, status, count
+), sums AS (
+  DELETE FROM sales_counts s
+  USING (SELECT DISTINCT kind, seller, status FROM changes) c
+  WHERE s.merged AND (s.kind, s.status) = (c.kind, c.status) AND s.seller IS NOT DISTINCT FROM c.seller
+  RETURNING s.kind, s.seller, s.status, s.count
 ), inserted AS (
-  INSERT INTO sales_counts (kind, status, count)
-  SELECT kind, status, sum(count) FROM merged GROUP BY kind, status HAVING sum(count) <> 0
+  INSERT INTO sales_counts (kind, seller, status, count, merged)
+  SELECT kind, seller, status, sum(count), true
+  FROM (SELECT * FROM changes UNION ALL SELECT * FROM sums) r
+  GROUP BY kind, seller, status HAVING sum(count) <> 0
 )
-SELECT count(*)::int AS n FROM merged`,
+SELECT count(*)::int AS n FROM changes`,
   ['limit'],
 )
 export interface MergeSalesCountsRow {

@@ -246,6 +246,7 @@ export const growthLists: Record<string, GrowthList> = {
   },
   listOrders: {
     path: '/payments/orders',
+    byAdmin: true,
     async create(api, made) {
       const checkout = await paidCheckout(api, await newPrice(api))
       made.orderId = checkout.order_id
@@ -254,6 +255,7 @@ export const growthLists: Record<string, GrowthList> = {
   },
   listCheckouts: {
     path: '/payments/checkout',
+    byAdmin: true,
     async create(api) {
       const { id } = await paidCheckout(api, await newPrice(api))
       return { copy: [{ table: 'checkouts', id }] }
@@ -268,11 +270,13 @@ export const growthLists: Record<string, GrowthList> = {
   },
   listAllRefunds: {
     path: '/payments/refunds',
+    byAdmin: true,
     // The refunds of the list before.
     create: async () => ({ copy: [] }),
   },
   listPayments: {
     path: '/payments/payments',
+    byAdmin: true,
     async create(api) {
       await paidCheckout(api, await newPrice(api))
       const { data } = await api.get('/payments/payments')
@@ -282,6 +286,7 @@ export const growthLists: Record<string, GrowthList> = {
   },
   listDisputes: {
     path: '/payments/disputes',
+    byAdmin: true,
     async create(api) {
       await paidCheckout(api, await newPrice(api), {}, '4000000000000259')
       const { data } = await api.get('/payments/disputes')
@@ -290,6 +295,7 @@ export const growthLists: Record<string, GrowthList> = {
   },
   listSubscriptions: {
     path: '/payments/subscriptions',
+    byAdmin: true,
     async create(api) {
       const price = await newPrice(api, { interval: 'month', interval_count: 1 })
       await paidCheckout(api, price, { mode: 'subscription' })

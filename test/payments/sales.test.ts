@@ -5,12 +5,14 @@ import { salesCountTasks } from '../../services/payments/retention.ts'
 import {
   catalogFor,
   insertedCheckout,
+  insertedCustomer,
   insertedOrder,
   insertedRefund,
   insertedSubscription,
 } from '../support/database/db-fixtures-payments.ts'
 import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
 import { createClient } from '../support/http/client.ts'
+import { createShop } from '../support/payments/shops.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 
 const server = await startServer(t)
@@ -214,25 +216,35 @@ t.test('the totals of all sales are exact, before and after the counts are merge
     subscriptions: 'subscriptions',
     refunds: 'refunds',
   }
+  const shop = await createShop(server)
+  const sellers = [
+    { client: admin.client, seller: null, filter: '' },
+    { client: shop.client, seller: shop.id, filter: `&seller_organization_id=${shop.id}` },
+  ]
   const check = async (when: string): Promise<void> => {
-    for (const list of lists) {
-      const { rows } = await database.pool.query<{ status: string; n: number }>(
-        `SELECT status::text, count(*)::int AS n FROM ${tables[list]} GROUP BY status`,
-      )
-      const totalOf = async (query: string): Promise<number> =>
-        (await admin.client.get(`/payments/${list}?limit=1${query}`)).body.pagination.total
-      t.equal(
-        await totalOf(''),
-        rows.reduce((sum, { n }) => sum + n, 0),
-        `${list} ${when}`,
-      )
-      for (const { status, n } of rows) t.equal(await totalOf(`&status=${status}`), n, `${status} ${when}`)
-    }
+    for (const list of lists)
+      for (const { client, seller, filter } of sellers) {
+        const { rows } = await database.pool.query<{ status: string; n: number }>(
+          `SELECT status::text, count(*)::int AS n FROM ${tables[list]}
+           WHERE seller_organization_id IS NOT DISTINCT FROM $1 GROUP BY status`,
+          [seller],
+        )
+        const totalOf = async (query: string): Promise<number> =>
+          (await client.get(`/payments/${list}?limit=1${filter}${query}`)).body.pagination.total
+        t.equal(
+          await totalOf(''),
+          rows.reduce((sum, { n }) => sum + n, 0),
+          `${list} ${when}`,
+        )
+        for (const { status, n } of rows) t.equal(await totalOf(`&status=${status}`), n, `${status} ${when}`)
+      }
   }
   const { price } = await catalogFor(server)
   const order = async () => {
     const { body } = await bob.client.post('/payments/orders', { items: [{ price_id: price }] })
     await bob.client.post(`/payments/orders/${body.id}/cancel`)
+    const customer = await insertedCustomer(server, { organization_id: shop.id })
+    await insertedOrder(server, customer, { status: 'paid' })
   }
   await check('before')
   await Promise.all([...Array(40)].map(order))

@@ -1,14 +1,14 @@
--- Counts orders, checkout sessions, subscriptions, payments, refunds and disputes of the operator by status.
+-- Counts the orders, checkout sessions, subscriptions, payments, refunds and disputes of sellers by status.
 -- Each change is a row of its own, so that concurrent payments do not wait for each other.
 CREATE OR REPLACE FUNCTION count_sales()
 RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO sales_counts (kind, status, count)
-  SELECT TG_TABLE_NAME, status, sum(n)
+  INSERT INTO sales_counts (kind, seller, status, count)
+  SELECT TG_TABLE_NAME, coalesce(NEW.seller_organization_id, OLD.seller_organization_id), status, sum(n)
   FROM (VALUES (OLD.status::text, -1), (NEW.status::text, 1)) changed (status, n)
-  WHERE status IS NOT NULL AND coalesce(NEW.seller_organization_id, OLD.seller_organization_id) IS NULL
+  WHERE status IS NOT NULL
   GROUP BY status HAVING sum(n) <> 0;
   RETURN NULL;
 END $function$;

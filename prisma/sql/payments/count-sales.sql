@@ -1,2 +1,3 @@
--- The number of rows of the table {kind}. The triggers `count_sales_*` maintain it.
-SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = {kind}
+-- The number of rows of the table {kind} that are sales of the operator. The triggers `<table>_count` maintain
+-- it.
+SELECT coalesce(sum(count), 0) AS total FROM sales_counts WHERE kind = {kind} AND seller IS NULL

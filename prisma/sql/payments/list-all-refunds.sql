@@ -30,3 +30,5 @@ r.id
 {count-sales kind='refunds'}
 -- @total status
 {count-sales kind='refunds'} AND status = ANY(:status::"RefundStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='refunds'}

@@ -32,3 +32,5 @@ c.id
 {count-sales kind='checkouts'}
 -- @total status
 {count-sales kind='checkouts'} AND status = ANY(:status::"CheckoutStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='checkouts'}

@@ -30,3 +30,5 @@ d.id
 {count-sales kind='disputes'}
 -- @total status
 {count-sales kind='disputes'} AND status = ANY(:status::"DisputeStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='disputes'}

@@ -38,3 +38,5 @@ o.id
 {count-sales kind='orders'}
 -- @total status
 {count-sales kind='orders'} AND status = ANY(:status::"OrderStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='orders'}

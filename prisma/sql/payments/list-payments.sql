@@ -30,3 +30,5 @@ p.id
 {count-sales kind='payments'}
 -- @total status
 {count-sales kind='payments'} AND status = ANY(:status::"PaymentStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='payments'}

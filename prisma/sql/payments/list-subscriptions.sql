@@ -30,3 +30,5 @@ s.id
 {count-sales kind='subscriptions'}
 -- @total status
 {count-sales kind='subscriptions'} AND status = ANY(:status::"SubscriptionStatus"[]::text[])
+-- @total seller_organization_id
+{count-sales-of-organization kind='subscriptions'}
