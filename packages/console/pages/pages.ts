@@ -5,6 +5,7 @@ import { ChatPage } from './chat.tsx'
 import { DocumentsPage } from './documents.tsx'
 import { EventPage, EventsPage } from './events.tsx'
 import { FilePage, FilesPage } from './files.tsx'
+import { BudgetPage, MeterPage } from './metering.tsx'
 import { Overview } from './overview.tsx'
 import { SubscriptionPage } from './payments.tsx'
 import { DeliveryPage } from './webhooks.tsx'
@@ -15,6 +16,8 @@ const pages: Record<string, ComponentType<PageProps>> = {
   '/ai/sessions/{id}': ChatPage,
   '/events': EventsPage,
   '/events/{id}': EventPage,
+  '/payments/budgets/{id}': BudgetPage,
+  '/payments/meters/{id}': MeterPage,
   '/payments/subscriptions/{id}': SubscriptionPage,
   '/storage/files': FilesPage,
   '/storage/files/{id}': FilePage,

@@ -1,4 +1,5 @@
 // The charts of the overview: what the user used on each of the last days.
+import { Chart } from '../chart.tsx'
 import { call } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
 import { bytes } from '../value.tsx'
@@ -25,6 +26,7 @@ export function Usage() {
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
   const days = loaded.value
   if (days === null) return <Skeleton />
+  const labels = days.map(({ day }) => day)
   const valuesOf = (name: Column): number[] => days.map((day) => day[name])
   const [requests, errors, storage] = [valuesOf('requests'), valuesOf('errors'), valuesOf('storage_bytes')]
   const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
@@ -35,11 +37,12 @@ export function Usage() {
         <Chart
           title="Requests"
           text={`${sum(requests)}, ${sum(errors)} with errors`}
+          labels={labels}
           values={requests}
           bad={errors}
         />
-        <Chart title="Storage" text={`${bytes(storage.at(-1)!)} now`} values={storage} />
-        <Chart title="Tokens" text={sum(tokens)} values={tokens} />
+        <Chart title="Storage" text={`${bytes(storage.at(-1)!)} now`} labels={labels} values={storage} />
+        <Chart title="Tokens" text={sum(tokens)} labels={labels} values={tokens} />
       </div>
       <details>
         <summary>Usage of each day</summary>
@@ -71,41 +74,5 @@ export function Usage() {
         </div>
       </details>
     </>
-  )
-}
-
-/** Height and width of a day in the units of the drawing. */
-const [height, width] = [60, 10]
-
-function Chart({
-  title,
-  text,
-  values,
-  bad = [],
-}: {
-  title: string
-  text: string
-  values: number[]
-  bad?: number[]
-}) {
-  const unit = height / Math.max(1, ...values)
-  const bar = (value: number, i: number) => (
-    <rect key={i} x={i * width + 1} y={height - value * unit} width={width - 2} height={value * unit} />
-  )
-  return (
-    <figure>
-      <figcaption>
-        {title} <span class="soft">{text}</span>
-      </figcaption>
-      <svg
-        role="img"
-        aria-label={`${title} by day: ${text}`}
-        viewBox={`0 0 ${values.length * width} ${height}`}
-        preserveAspectRatio="none"
-      >
-        {values.map(bar)}
-        <g class="bad">{bad.map(bar)}</g>
-      </svg>
-    </figure>
   )
 }
