@@ -228,6 +228,7 @@ export interface OperationsByTag {
     | 'getSubscription'
     | 'updateSubscription'
     | 'previewSubscription'
+    | 'getUpcomingOrder'
     | 'pauseSubscription'
     | 'unpauseSubscription'
     | 'cancelScheduledChange'
@@ -5646,7 +5647,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathGetPrice","query":"queryNone","header":"headerIfMatch","body":"bodyPriceUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","product_id","organization_id","unit_amount","currency","recurring","created_by","created_at","updated_at"],
+    fixedFields: ["id","product_id","organization_id","unit_amount","currency","recurring","usage","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyPrice"}
@@ -6183,6 +6184,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     errors: [400,401,403,404,406,409,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replySubscriptionPreview"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer","operators":"payments:sell"},
+    secretAnswer: false
+  },
+  getUpcomingOrder: {
+    id: "getUpcomingOrder",
+    method: "GET",
+    path: "/v1/payments/subscriptions/{id}/upcoming",
+    url: "/v1/payments/subscriptions/:id/upcoming",
+    tag: "payments-subscriptions",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"path":"pathSubscriptionId","query":"queryNone"},
+    body: null,
+    errors: [400,401,403,404,406,409,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUpcomingOrder"}
     },
     produces: ["application/json"],
     idempotent: false,

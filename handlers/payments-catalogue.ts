@@ -7,8 +7,10 @@ import { paymentsNow } from '../services/payments/clock.ts'
 import {
   authorizeCatalog,
   openProduct,
+  requireMeter,
   requireValidPeriod,
 } from '../services/payments/products-and-prices.ts'
+import { requireValidUsage } from '../services/payments/usage-prices.ts'
 import { resourceHandlers } from '../services/resources.ts'
 
 const options = { now: paymentsNow, authorize: authorizeCatalog }
@@ -27,11 +29,13 @@ export const paymentsCatalogue = {
   },
 
   async createPrice(request, services) {
-    const { product_id: productId, unit_amount: amount, currency, recurring } = request.body
+    const { product_id: productId, unit_amount: amount, currency, recurring, usage } = request.body
     services.gateways.current.requireAmount(amount, currency, 'unit_amount')
     if (recurring !== undefined) requireValidPeriod(recurring)
+    if (usage !== undefined) requireValidUsage(usage, recurring)
     return await services.db.transaction(async (tx) => {
       const { organization_id } = await openProduct(tx, request, productId)
+      if (usage !== undefined) await requireMeter(tx, usage, organization_id)
       const body = { ...request.body, organization_id }
       return await prices.createPrice({ ...request, body }, { ...services, db: tx })
     })

@@ -11,6 +11,7 @@ import { createSubscription } from '../services/payments/create-subscription.ts'
 import { pauseSubscription, unpauseSubscription } from '../services/payments/pause-subscription.ts'
 import { listSubscriptions, openSubscription, toSubscription } from '../services/payments/subscriptions.ts'
 import { openSales } from '../services/payments/sales.ts'
+import { upcomingOrder } from '../services/payments/upcoming-order.ts'
 
 export const paymentsSubscriptions = {
   async listSubscriptions(request, { db, lists }) {
@@ -38,6 +39,11 @@ export const paymentsSubscriptions = {
   async previewSubscription(request, services) {
     const subscription = await openSubscription(services.db, request)
     return { status: 200, body: await previewChange(services.db, services, subscription, request.body) }
+  },
+
+  async getUpcomingOrder(request, services) {
+    const subscription = await openSubscription(services.db, request)
+    return { status: 200, body: await upcomingOrder(services.db, services, subscription) }
   },
 
   async pauseSubscription(request, services) {

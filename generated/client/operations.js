@@ -247,6 +247,7 @@ export const operationTable = {
   getSubscription: {"method":"GET","path":"/payments/subscriptions/{id}","prefix":"/v1","name":"payments.subscriptions.get","answer":"json","security":[["apiKey"],["session"]]},
   updateSubscription: {"method":"PUT","path":"/payments/subscriptions/{id}","prefix":"/v1","name":"payments.subscriptions.update","body":true,"answer":"json","security":[["apiKey"],["session"]]},
   previewSubscription: {"method":"POST","path":"/payments/subscriptions/{id}/preview","prefix":"/v1","name":"payments.subscriptions.preview","body":true,"answer":"json","security":[["apiKey"],["session"]]},
+  getUpcomingOrder: {"method":"GET","path":"/payments/subscriptions/{id}/upcoming","prefix":"/v1","name":"payments.subscriptions.upcoming.get","answer":"json","security":[["apiKey"],["session"]]},
   pauseSubscription: {"method":"POST","path":"/payments/subscriptions/{id}/pause","prefix":"/v1","name":"payments.subscriptions.pause","body":true,"answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   unpauseSubscription: {"method":"POST","path":"/payments/subscriptions/{id}/unpause","prefix":"/v1","name":"payments.subscriptions.unpause","answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   cancelScheduledChange: {"method":"POST","path":"/payments/subscriptions/{id}/cancel-change","prefix":"/v1","name":"payments.subscriptions.cancelChange","answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},

@@ -29,7 +29,8 @@ export const addRefundedAmount = one<{ amount: number; at: Date | string; order_
 WHERE id = $3 AND status IN ('paid', 'partially_refunded')
 RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -78,7 +79,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface AwaitChargeRow {
@@ -110,7 +114,8 @@ export interface AwaitChargeRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -142,7 +147,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['price_id', 'quantity', 'items', 'gateway', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
 )
 export interface ChangeItemsRow {
@@ -174,10 +182,26 @@ export interface ChangeItemsRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Records what an order charges for the usage of periods, which ends those that are open. Late usage changes
+ * a period for :window_days days.
+ * @see prisma/sql/payments/charge-usage.sql
+ */
+export const chargeUsage = none<{ window_days: number; at: Date | string; ids: readonly number[]; end_ats: readonly (Date | string)[]; quantities: readonly string[]; carrieds: readonly string[] }>(
+  'payments/charge-usage',
+  `UPDATE usage_periods u SET end_at = c.end_at, quantity = c.quantity::numeric, carried = c.carried::numeric,
+  settled = c.end_at + $1 * interval '1 day' <= $2
+FROM unnest($3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
+  AS c (id, end_at, quantity, carried)
+WHERE u.id = c.id`,
+  ['window_days', 'at', 'ids', 'end_ats', 'quantities', 'carrieds'],
+)
 
 /**
  * Makes a payment method the default of its customer.
@@ -756,7 +780,8 @@ export const findOrder = optional<{ id: string }, FindOrderRow>(
   'payments/find-order',
   `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -1007,7 +1032,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1`,
   ['id'],
@@ -1042,7 +1070,8 @@ export interface FindSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -1194,7 +1223,7 @@ export interface InsertGatewayEventRow {
  * Inserts an order with its items.
  * @see prisma/sql/payments/insert-order.sql
  */
-export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; credit: number; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_by: string | null; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[] }, InsertOrderRow>(
+export const insertOrder = one<{ id: string; number: string; project_id: string | null; owner_id: string; currency: string; credit: number; total: number; subscription_id: string | null; period: number | null; metadata: object | string; created_by: string | null; created_at: Date | string; price_ids: readonly string[]; descriptions: readonly string[]; quantities: readonly number[]; unit_amounts: readonly number[]; usages: readonly (string | null)[] }, InsertOrderRow>(
   'payments/insert-order',
   `WITH o AS (
   INSERT INTO orders (id, number, project_id, owner_id, workspace_id, currency, credit_amount, total_amount,
@@ -1203,21 +1232,23 @@ export const insertOrder = one<{ id: string; number: string; project_id: string 
     $7, $8, $9, $10, $11, $12, $12)
   RETURNING *
 ), i AS (
-  INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
+  INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount, usage)
   SELECT $1, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
-    line.quantity * line.unit_amount
-  FROM unnest($13::text[], $14::text[], $15::int[], $16::bigint[])
-    WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
+    line.quantity * line.unit_amount, line.usage::jsonb
+  FROM unnest($13::text[], $14::text[], $15::int[], $16::bigint[],
+      $17::text[])
+    WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, usage, position)
   RETURNING *
 )
 SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM i i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
 o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, coalesce(o.owner_id, o.customer_id) AS "owner_id" FROM o`,
-  ['id', 'number', 'project_id', 'owner_id', 'currency', 'credit', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts'],
+  ['id', 'number', 'project_id', 'owner_id', 'currency', 'credit', 'total', 'subscription_id', 'period', 'metadata', 'created_by', 'created_at', 'price_ids', 'descriptions', 'quantities', 'unit_amounts', 'usages'],
 )
 export interface InsertOrderRow {
   id: string
@@ -1293,7 +1324,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id', 'latest_order_id', 'project_id', 'owner_id', 'price_id', 'quantity', 'items', 'trial_end', 'due_at', 'gateway', 'metadata', 'created_at'],
 )
 export interface InsertSubscriptionRow {
@@ -1325,7 +1359,8 @@ export interface InsertSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -1527,7 +1562,8 @@ export const listOrders = page<{}, { workspace_id: string; organization_id: stri
   {
     select: `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -1898,7 +1934,8 @@ export const lockOrder = optional<{ id: string }, LockOrderRow>(
   'payments/lock-order',
   `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -1949,7 +1986,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = (SELECT subscription_id FROM orders WHERE id = $1)
 FOR NO KEY UPDATE OF s`,
@@ -1984,7 +2024,8 @@ export interface LockSubscriptionOfOrderRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -2005,7 +2046,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"
 FROM subscriptions s
 WHERE s.id = $1
 AND enter_customer_time(s.customer_id) IS NOT NULL
@@ -2041,7 +2085,8 @@ export interface LockSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -2104,6 +2149,25 @@ WHERE c.id = $2`,
 )
 
 /**
+ * Begins to count the usage of the prices of a subscription, at :at. The period of a price that it has no
+ * more ends; the next order charges it.
+ * @see prisma/sql/payments/open-usage.sql
+ */
+export const openUsage = none<{ at: Date | string; subscription_id: string; price_ids: readonly string[]; free: boolean }>(
+  'payments/open-usage',
+  `WITH ended AS (
+  UPDATE usage_periods u SET end_at = greatest(u.start_at, $1)
+  WHERE u.subscription_id = $2 AND u.end_at IS NULL AND u.price_id <> ALL($3)
+)
+INSERT INTO usage_periods (subscription_id, price_id, start_at, free)
+SELECT $2, p.id, $1, $4
+FROM prices p
+WHERE p.id = ANY($3) AND p.usage IS NOT NULL
+ON CONFLICT (subscription_id, price_id) WHERE end_at IS NULL DO NOTHING`,
+  ['at', 'subscription_id', 'price_ids', 'free'],
+)
+
+/**
  * Pauses a subscription, until :resumes_at if that is given.
  * @see prisma/sql/payments/pause-subscription.sql
  */
@@ -2119,7 +2183,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'resumes_at', 'id'],
 )
 export interface PauseSubscriptionRow {
@@ -2151,7 +2218,8 @@ export interface PauseSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -2203,7 +2271,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2242,7 +2313,8 @@ export interface ReadAndLockSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -2434,7 +2506,8 @@ export const readOrderAndLockProject = optional<{ user_id: string; id: string },
   'payments/read-order-and-lock-project',
   `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -2509,7 +2582,8 @@ export const readOrder = optional<{ user_id: string; id: string }, ReadOrderRow>
   'payments/read-order',
   `SELECT o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -2660,7 +2734,8 @@ export const readPrices = many<{ customer_id: string | null; ids: readonly strin
   'payments/read-prices',
   `SELECT p.id, p.unit_amount, p.currency, p.interval IS NOT NULL AS recurring,
   p.product_id, d.organization_id, p.interval, p.interval_count, p.trial_days,
-  p.active AND d.active AS active, d.name, enter_customer_time($1) AS "now"
+  p.active AND d.active AS active, d.name, p.usage IS NOT NULL AS has_usage,
+  enter_customer_time($1) AS "now"
 FROM prices p JOIN products d ON d.id = p.product_id
 WHERE p.id = ANY($2)`,
   ['customer_id', 'ids'],
@@ -2677,6 +2752,7 @@ export interface ReadPricesRow {
   trial_days: number
   active: boolean
   name: string
+  has_usage: boolean
   now: string
 }
 
@@ -2748,7 +2824,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, s.owner_id,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, s.owner_id,
 (SELECT your_member.payments_role FROM members your_member
  WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2787,7 +2866,8 @@ export interface ReadSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string | null
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -2805,6 +2885,47 @@ export const readTime = one<{ customer_id: string | null }, ReadTimeRow>(
 )
 export interface ReadTimeRow {
   now: string
+}
+
+/**
+ * The usage of a subscription that no order or a correction charges: its periods that are open or can change,
+ * counted until :at. Events of the first hour of a period that is longer ago than :kept_days may be deleted:
+ * its quantity stays.
+ * @see prisma/sql/payments/read-usage.sql
+ */
+export const readUsage = many<{ at: Date | string; kept_days: number; customer_id: string; subscription_id: string }, ReadUsageRow>(
+  'payments/read-usage',
+  `SELECT u.id, u.price_id, u.start_at, coalesce(u.end_at, greatest($1, u.start_at)) AS "end_at",
+  u.end_at IS NULL AS is_open, u.free, coalesce(u.quantity, 0)::text AS "charged",
+  u.carried::text AS "carried",
+  CASE WHEN u.quantity IS NULL OR u.start_at > $1::timestamptz - $2 * interval '1 day'
+    THEN meter_quantity(p.usage->>'meter_id', $3, u.start_at,
+      coalesce(u.end_at, greatest($1, u.start_at)))
+    ELSE u.quantity END::text AS "counted",
+  p.usage AS "terms", p.currency, d.name, m.unit AS "unit"
+FROM usage_periods u
+JOIN prices p ON p.id = u.price_id
+JOIN products d ON d.id = p.product_id
+LEFT JOIN meters m ON m.id = p.usage->>'meter_id'
+WHERE u.subscription_id = $4 AND NOT u.settled
+ORDER BY u.price_id, u.id`,
+  ['at', 'kept_days', 'customer_id', 'subscription_id'],
+  { reads: true },
+)
+export interface ReadUsageRow {
+  id: number
+  price_id: string
+  start_at: string
+  end_at: string
+  is_open: boolean
+  free: boolean
+  charged: string
+  carried: string
+  counted: string
+  terms: Schemas['PriceUsage']
+  currency: Schemas['Currency']
+  name: string
+  unit: string | null
 }
 
 /**
@@ -2861,7 +2982,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['canceled_at', 'id'],
 )
 export interface SetCancelAtPeriodEndRow {
@@ -2893,7 +3017,8 @@ export interface SetCancelAtPeriodEndRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -2916,7 +3041,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['change', 'expires_at', 'id'],
 )
 export interface SetChangeRow {
@@ -2948,7 +3076,8 @@ export interface SetChangeRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3061,7 +3190,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetDueAtPeriodEndRow {
@@ -3093,7 +3225,8 @@ export interface SetDueAtPeriodEndRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3138,7 +3271,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface SetLatestOrderRow {
@@ -3170,7 +3306,8 @@ export interface SetLatestOrderRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3185,7 +3322,8 @@ export const setOrderCanceled = optional<{ at: Date | string; id: string }, SetO
 WHERE id = $2 AND status = 'pending'
 RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -3227,7 +3365,8 @@ export const setOrderPaid = one<{ at: Date | string; id: string }, SetOrderPaidR
 WHERE id = $2 AND status = 'pending'
 RETURNING o.id, o.number, o.owner_id AS user_id, o.customer_id AS "customer_id", o.seller_organization_id, o.status,
 (SELECT jsonb_agg(jsonb_build_object('price_id', i.price_id, 'description', i.description,
-   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount) ORDER BY i.position)
+   'quantity', i.quantity, 'unit_amount', i.unit_amount, 'amount', i.amount, 'usage', i.usage)
+   ORDER BY i.position)
  FROM order_items i WHERE i.order_id = o.id) AS "items",
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
@@ -3275,7 +3414,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['days', 'id'],
 )
 export interface SetPastDueRow {
@@ -3307,7 +3449,8 @@ export interface SetPastDueRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3411,7 +3554,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionActiveRow {
@@ -3443,7 +3589,8 @@ export interface SetSubscriptionActiveRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3465,7 +3612,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface SetSubscriptionCanceledRow {
@@ -3497,7 +3647,8 @@ export interface SetSubscriptionCanceledRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3517,7 +3668,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['metadata', 'id'],
 )
 export interface SetSubscriptionMetadataRow {
@@ -3549,7 +3703,8 @@ export interface SetSubscriptionMetadataRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3625,7 +3780,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['id'],
 )
 export interface SetUnpaidRow {
@@ -3657,7 +3815,8 @@ export interface SetUnpaidRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3692,7 +3851,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['order_id', 'id'],
 )
 export interface StartNextPeriodRow {
@@ -3724,7 +3886,8 @@ export interface StartNextPeriodRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3757,7 +3920,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['start', 'end', 'id'],
 )
 export interface StartSubscriptionRow {
@@ -3789,7 +3955,8 @@ export interface StartSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }
@@ -3864,7 +4031,10 @@ s.resumes_at, s.ended_at,
 (s.change - 'terms') || jsonb_build_object('effective_at', CASE WHEN s.change->>'order_id' IS NULL
   THEN to_char(s.period_end, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END) AS scheduled_change,
 s.latest_order_id AS "latest_order_id", s.metadata, s.created_at, s.updated_at, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
-s.owed_amount, s.paid_items, s.change->'terms' AS change_terms, s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
+s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
+(EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
+  SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
+OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
   ['at', 'id'],
 )
 export interface UnpauseSubscriptionRow {
@@ -3896,7 +4066,8 @@ export interface UnpauseSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  has_usage: boolean
   project_id: string | null
   owner_id: string
 }

@@ -9,22 +9,23 @@ type Schemas = components['schemas']
  * Inserts a price of its product's seller: recurring with an interval, else one-time.
  * @see prisma/sql/prices/insert.sql
  */
-export const insert = one<{ id: string; product_id: string; unit_amount: number; currency: string; recurring: object | string | null; metadata: object | string; created_by: string; created_at: Date | string }, InsertRow>(
+export const insert = one<{ id: string; product_id: string; unit_amount: number; currency: string; recurring: object | string | null; usage: object | string | null; metadata: object | string; created_by: string; created_at: Date | string }, InsertRow>(
   'prices/insert',
   `INSERT INTO prices AS t
-  (id, product_id, organization_id, unit_amount, currency, interval, interval_count, trial_days, metadata,
-   created_by, created_at)
+  (id, product_id, organization_id, unit_amount, currency, interval, interval_count, trial_days, usage,
+   metadata, created_by, created_at)
 VALUES ($1, $2, (SELECT d.organization_id FROM products d WHERE d.id = $2), $3,
   $4, ($5::jsonb ->> 'interval')::"PriceInterval",
   ($5::jsonb ->> 'interval_count')::int, coalesce(($5::jsonb ->> 'trial_days')::int, 0),
-  $6, $7, $8)
+  '{"unit_amount": null, "package_size": null, "tiers": null}'::jsonb || $6::jsonb,
+  $7, $8, $9)
 RETURNING t.id, t.product_id, t.organization_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,
-t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
-  ['id', 'product_id', 'unit_amount', 'currency', 'recurring', 'metadata', 'created_by', 'created_at'],
-  { json: ['recurring', 'metadata'] },
+t.usage, t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
+  ['id', 'product_id', 'unit_amount', 'currency', 'recurring', 'usage', 'metadata', 'created_by', 'created_at'],
+  { json: ['recurring', 'usage', 'metadata'] },
 )
 export interface InsertRow {
   id: string
@@ -33,6 +34,7 @@ export interface InsertRow {
   unit_amount: number
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
+  usage: Schemas['PriceUsage'] | null | null
   active: boolean
   metadata: Record<string, string>
   created_by: string | null
@@ -51,7 +53,7 @@ export const list = page<{}, { created_after: Date | string; created_before: Dat
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,
-t.active, t.metadata, t.created_by, t.created_at, t.updated_at
+t.usage, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE true`,
     names: ['created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'organization_id', 'product_id', 'currency', 'active', 'created_by'],
@@ -84,6 +86,7 @@ export interface ListRow {
   unit_amount: number
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
+  usage: Schemas['PriceUsage'] | null | null
   active: boolean
   metadata: Record<string, string>
   created_by: string | null
@@ -101,7 +104,7 @@ export const find = optional<{ id: string }, FindRow>(
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,
-t.active, t.metadata, t.created_by, t.created_at, t.updated_at
+t.usage, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1`,
   ['id'],
@@ -114,6 +117,7 @@ export interface FindRow {
   unit_amount: number
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
+  usage: Schemas['PriceUsage'] | null | null
   active: boolean
   metadata: Record<string, string>
   created_by: string | null
@@ -131,7 +135,7 @@ export const lock = optional<{ id: string }, LockRow>(
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,
-t.active, t.metadata, t.created_by, t.created_at, t.updated_at
+t.usage, t.active, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM prices t
 WHERE t.id = $1
 FOR NO KEY UPDATE`,
@@ -144,6 +148,7 @@ export interface LockRow {
   unit_amount: number
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
+  usage: Schemas['PriceUsage'] | null | null
   active: boolean
   metadata: Record<string, string>
   created_by: string | null
@@ -163,7 +168,7 @@ RETURNING t.id, t.product_id, t.organization_id, t.unit_amount, t.currency,
 CASE WHEN t.interval IS NOT NULL
   THEN jsonb_build_object('interval', t.interval, 'interval_count', t.interval_count,
     'trial_days', t.trial_days) END AS recurring,
-t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
+t.usage, t.active, t.metadata, t.created_by, t.created_at, t.updated_at`,
   ['organization_id', 'active', 'metadata', 'updated_at', 'id'],
   { json: ['metadata'] },
 )
@@ -174,6 +179,7 @@ export interface UpdateRow {
   unit_amount: number
   currency: Schemas['Currency']
   recurring: Schemas['Recurring'] | null
+  usage: Schemas['PriceUsage'] | null | null
   active: boolean
   metadata: Record<string, string>
   created_by: string | null

@@ -219,6 +219,7 @@ export const flows: Flow[] = [
       'cancelSubscription',
       'resumeSubscription',
       'previewSubscription',
+      'getUpcomingOrder',
       'updateSubscription',
       'cancelScheduledChange',
       'pauseSubscription',
@@ -248,6 +249,7 @@ export const flows: Flow[] = [
       await call('resumeSubscription', { path })
       const change = { items: [{ price_id: subscription.items[0].price_id, quantity: 2 }] }
       await call('previewSubscription', { path, body: change })
+      await call('getUpcomingOrder', { path })
       await call('updateSubscription', { path, body: { ...change, apply: 'period_end' } })
       await call('cancelScheduledChange', { path })
       await call('pauseSubscription', { path, body: {} })

@@ -6,6 +6,7 @@ import { post } from './ledger.ts'
 import type { OwnedOrder } from './orders.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { storedItems, type OwnedSubscription, type SubscriptionItem } from './subscriptions.ts'
+import { chargeUsage, countUsage } from './usage-billing.ts'
 
 /** How the items of a subscription change. */
 export interface ItemChange {
@@ -73,7 +74,7 @@ export async function applyChange(
   { order, at }: { order: OwnedOrder; at: Date },
 ): Promise<void> {
   const { items, unused_amount: unused } = subscription.scheduled_change!
-  const { restarts, gateway, owed } = subscription.change_terms!
+  const { restarts, gateway, owed, usage = [] } = subscription.change_terms!
   const spent = Math.min(unused, order.credit_amount)
   postUnused(tx, subscription, { unused, spent, currency: order.currency, orderId: order.id, at })
   const changed = await changeItems(tx, subscription, {
@@ -83,5 +84,7 @@ export async function applyChange(
     owed,
     at: new Date(order.created_at),
   })
+  await chargeUsage(tx, usage, at)
+  await countUsage(tx, changed, new Date(order.created_at))
   await emitSubscriptionUpdated(tx, events, subscription, changed)
 }

@@ -4,10 +4,12 @@ import { invalidState } from '../../infra/errors.ts'
 import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
-import { owedLine } from './orders.ts'
+import { maxOrderAmount } from './currency.ts'
+import { owedLine, totalOf } from './orders.ts'
 import { findPrice } from './products-and-prices.ts'
 import { cancelSubscriptionAndOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { chargeUsage, readDueUsage } from './usage-billing.ts'
 import { isPaidOrTrialing, setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
 
 /**
@@ -30,8 +32,8 @@ export async function cancelSubscription(
 }
 
 /**
- * Cancels a locked subscription immediately. What changes within its period added to the next order is
- * charged.
+ * Cancels a locked subscription immediately. Its usage so far, and what changes within its period added to
+ * the next order, are charged.
  */
 export async function endSubscription(
   tx: Transaction,
@@ -40,11 +42,17 @@ export async function endSubscription(
   at: Date,
 ): Promise<OwnedSubscription> {
   const ended = await cancelSubscriptionAndOrder(tx, services, subscription, at)
-  const { owed_amount: owed } = subscription
-  if (owed === 0) return ended
+  const { owed_amount: owed, current_period_end: periodEnd, cancel_at_period_end: ends } = subscription
+  const endsAt = ends ? new Date(Math.min(at.getTime(), Date.parse(periodEnd!))) : at
+  const usage = await readDueUsage(tx, subscription, { at: endsAt, room: maxOrderAmount - owed })
+  await chargeUsage(tx, usage.charged, at)
   const { price_id: priceId, gateway } = ended
+  const lines = [...(owed > 0 ? [owedLine(priceId, owed)] : []), ...usage.lines]
+  if (lines.length === 0) return ended
   const { currency } = await findPrice(tx, priceId)
-  const lines = [owedLine(priceId, owed)]
+  const total = totalOf(lines)
+  // An order that the gateway cannot charge would stay unpaid.
+  if (total > 0 && total < services.gateways.current.minimumOf(currency)) return ended
   const order = await insertCreditedOrder(tx, services, ended, { lines, currency, at })
   await chargeOrder(tx, services, { order, subscription: ended, checkout: null }, { gateway, at })
   return ended

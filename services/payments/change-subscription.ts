@@ -9,17 +9,20 @@ import type { Principal } from '../users/authentication.ts'
 import { changeItems, postUnused } from './apply-change.ts'
 import { chargeOrder, insertCreditedOrder, paymentInProgress, usableCredit } from './charge.ts'
 import { paymentsNow } from './clock.ts'
+import { maxOrderAmount } from './currency.ts'
 import type { Gateway, PaymentServices } from './gateway.ts'
-import { priceItems, totalOf, type OrderLine, type PricedItems } from './orders.ts'
+import { priceItems, toOrderItem, totalOf, type OrderLine, type PricedItems } from './orders.ts'
 import { quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
 import { maySell } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { countUsage, deferSmall, noUsage, readDueUsage, type DueUsage } from './usage-billing.ts'
 import {
   awaitsCharge,
   findSubscription,
   isBilledByGateway,
   isPaidOrTrialing,
+  type ChargedUsage,
   type OwnedSubscription,
   type Period,
 } from './subscriptions.ts'
@@ -32,6 +35,8 @@ export const changeLifetimeMs = 23 * 3_600_000
 
 interface QuotedChange {
   quote: Quote
+  /** The usage that the order of the change charges, in its lines. */
+  usage: ChargedUsage[]
   /** The items that the change leads to, priced. */
   next: PricedItems
   gateway: string
@@ -72,7 +77,7 @@ export async function changeSubscription(
 ): Promise<OwnedSubscription> {
   if (isThere(before, change)) return before
   const subscription = await dropChange(tx, services, labeled)
-  const { quote, next, gateway, at } = await quoteOf(tx, services, subscription, change)
+  const { quote, usage, next, gateway, at } = await quoteOf(tx, services, subscription, change)
   const items = itemsOf(next.lines, subscription)
   if (change.apply === 'period_end') {
     const waiting = { items, order_id: null, unused_amount: 0, expires_at: null }
@@ -80,11 +85,12 @@ export async function changeSubscription(
     return await emitSubscriptionUpdated(tx, services.events, before, changed)
   }
   if (quote.lines.length > 0)
-    return await chargeChange(tx, services, { before, subscription, items, quote, next, gateway, at })
+    return await chargeChange(tx, services, { before, subscription, items, quote, usage, next, gateway, at })
   const { unused, owed, restarts } = quote
   postUnused(tx, subscription, { unused, spent: 0, currency: next.currency, orderId: null, at })
   const paidItems = change.proration === 'none' ? paidItemsOf(subscription) : null
   const changed = await changeItems(tx, subscription, { items, gateway, owed, restarts, paidItems, at })
+  await countUsage(tx, changed, at)
   return await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
 
@@ -122,13 +128,7 @@ export async function previewChange(
     ? await sql.readPeriodEnd(db, { price_id: next.lines[0].priceId, start: at })
     : { end: end.toISOString() }
   return {
-    lines: lines.map(({ priceId, productName: description, quantity, unitAmount, amount }) => ({
-      price_id: priceId,
-      description,
-      quantity,
-      unit_amount: unitAmount,
-      amount,
-    })),
+    lines: lines.map(toOrderItem),
     currency: next.currency,
     subtotal_amount: subtotal,
     unused_amount: unused,
@@ -190,14 +190,35 @@ async function quoteOf(
   const next = await priceItems(db, items, { recurring: true, kept: current, seller, customerId })
   if (next.currency !== from.currency)
     throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
-  const newGateway = gateways.forChange(gateway, next.total)
+  const newGateway = gateways.forChange(gateway, next)
   newGateway.requireAmount(next.total, next.currency, 'items')
   const terms = { period: periodOf(subscription), at: next.now, proration, trialing: status === 'trialing' }
   const quote =
     apply === 'period_end'
       ? { lines: [], unused: 0, owed: 0, restarts: false }
       : payOwed(quoteChargeable(from, next, terms, newGateway), subscription.owed_amount)
-  return { quote, next, gateway: newGateway.name, at: next.now }
+  const due = await usageOf(db, subscription, quote, newGateway.minimumOf(next.currency), next.now)
+  return {
+    quote: { ...quote, lines: [...quote.lines, ...due.lines] },
+    usage: due.charged,
+    next,
+    gateway: newGateway.name,
+    at: next.now,
+  }
+}
+
+/** The usage that the order of a change charges: that of the period that ends, if a new one starts. */
+async function usageOf(
+  db: Db,
+  subscription: OwnedSubscription,
+  { lines, unused, restarts }: Quote,
+  minimum: number,
+  at: Date,
+): Promise<DueUsage> {
+  if (!restarts) return noUsage
+  const others = totalOf(lines)
+  const due = await readDueUsage(db, subscription, { at, room: maxOrderAmount - others })
+  return deferSmall(due, others + totalOf(due.lines) - unused, minimum)
 }
 
 /** Quotes a change. A difference that the gateway cannot charge is added to the next order. */
@@ -230,7 +251,7 @@ interface ChargedChange extends QuotedChange {
 async function chargeChange(
   tx: Transaction,
   services: PaymentServices,
-  { before, subscription, items, quote, next, gateway, at }: ChargedChange,
+  { before, subscription, items, quote, usage, next, gateway, at }: ChargedChange,
 ): Promise<OwnedSubscription> {
   const { id } = subscription
   const { lines, unused, restarts, owed } = quote
@@ -242,7 +263,7 @@ async function chargeChange(
     order_id: order.id,
     unused_amount: unused,
     expires_at: expiresAt.toISOString(),
-    terms: { restarts, gateway, owed },
+    terms: { restarts, gateway, owed, usage },
   }
   const waiting = await sql.setChange(tx, { id, change, expires_at: expiresAt })
   const locked = { order, subscription: waiting, checkout: null }

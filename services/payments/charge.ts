@@ -68,11 +68,14 @@ export async function chargeOrder(
   tx: Transaction,
   services: PaymentServices,
   locked: LockedOrder,
-  { gateway, at }: { gateway: string; at: Date },
+  { gateway: name, at }: { gateway: string; at: Date },
 ): Promise<'paid' | 'pending' | 'declined' | 'no card'> {
   const { order, subscription } = locked
   if (await payIfFree(tx, services, locked, at)) return 'paid'
-  const charging = services.gateways.of(gateway)
+  // A free subscription may owe what it cost before.
+  const { total_amount: total } = order
+  const charging = services.gateways.forChange(name, { total, hasUsage: false })
+  const { name: gateway } = charging
   const { id: subscriptionId, customer_id: customerId } = subscription!
   const card = await sql.findChargedCard(tx, {
     customer_id: customerId,

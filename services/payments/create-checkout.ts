@@ -102,7 +102,7 @@ async function createOrder(
   const priced = await priceItems(tx, items, { recurring, seller })
   const { events, gateways } = services
   const createdBy = request.principal.userId
-  const gateway = gateways.forTotal(priced.total)
+  const gateway = gateways.forPlan(priced)
   gateway.requireAmount(priced.total, priced.currency, 'items')
   if (!recurring) {
     const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })

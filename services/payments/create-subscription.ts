@@ -45,7 +45,7 @@ export async function createSubscription(
     throw forbidden('Only sellers decide about a trial.', 'scope')
   const priced = await priceItems(tx, items, { recurring: true, seller })
   requireDistinct(items.map(({ price_id: id }) => id))
-  const gateway = services.gateways.forTotal(priced.total)
+  const gateway = services.gateways.forPlan(priced)
   gateway.requireAmount(priced.total, priced.currency, 'items')
   const isNew = { projectId, ownerId, createdBy: principal.userId, metadata }
   const { order, subscription } = await openSubscriptionOrder(tx, services, priced, {

@@ -4,6 +4,9 @@ import type { components } from '../../generated/types.ts'
 export type Currency = components['schemas']['Currency']
 type Recurring = components['schemas']['Recurring']
 
+/** The maximum total of an order, in minor units. */
+export const maxOrderAmount = 999_999_999_999
+
 // ISO 4217 as of 2024; all others have two digits.
 const zeroDecimal = new Set('bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'.split(' '))
 const threeDecimal = new Set('bhd iqd jod kwd lyd omr tnd'.split(' '))

@@ -143,6 +143,13 @@ export interface RemoteGateway extends Gateway {
   disconnect(): void
 }
 
+/** The prices of a subscription for one period. */
+export interface BilledPlan {
+  total: number
+  /** Whether usage is charged, too. */
+  hasUsage: boolean
+}
+
 export interface Gateways {
   /**
    * The gateway for new sessions and subscriptions. Existing ones stay with the gateway that created them.
@@ -150,10 +157,12 @@ export interface Gateways {
   current: Gateway
   /** Whether organizations sell with the current gateway. */
   forOrganizations: boolean
-  /** The gateway for a new session or subscription with this total. */
+  /** The gateway for a new session or order with this total. */
   forTotal(total: number): Gateway
-  /** The gateway of a subscription that another one had, for its new total. */
-  forChange(name: string, total: number): Gateway
+  /** The gateway for a new subscription. */
+  forPlan(plan: BilledPlan): Gateway
+  /** The gateway of a subscription that another one had, for its new prices. */
+  forChange(name: string, plan: BilledPlan): Gateway
   /** The configured gateways behind a network. */
   remotes: RemoteGateway[]
   /** The gateway behind a network with this name; null if it is not configured. */
@@ -193,6 +202,7 @@ export function createGateways(
   const current = remotes[0] ?? sandbox
   const configured = [sandbox, free, ...remotes]
   const forTotal = (total: number): Gateway => (total === 0 ? free : current)
+  const forPlan = ({ total, hasUsage }: BilledPlan): Gateway => (hasUsage ? current : forTotal(total))
   const of = (name: string): Gateway => {
     const found = configured.find((gateway) => gateway.name === name)
     if (found === undefined) throw new Error(`The payment gateway ${name} is not configured.`)
@@ -202,7 +212,8 @@ export function createGateways(
     current,
     forOrganizations: organizationSales === 'all' || current === sandbox,
     forTotal,
-    forChange: (name, total) => (total === 0 || name === free.name ? forTotal(total) : of(name)),
+    forPlan,
+    forChange: (name, plan) => (forPlan(plan) === free || name === free.name ? forPlan(plan) : of(name)),
     remotes,
     remote: (name) => remotes.find((gateway) => gateway.name === name) ?? null,
     of,

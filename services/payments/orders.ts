@@ -9,10 +9,12 @@ import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
+import { maxOrderAmount } from './currency.ts'
 import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
 export type Order = components['schemas']['Order']
 type OrderItems = components['schemas']['OrderItems']
+type OrderItem = components['schemas']['OrderItem']
 
 /** An order with its owner, whom the API does not return: the user, or a customer without one. */
 export type OwnedOrder = Order & { owner_id: string; customer_id: string }
@@ -27,9 +29,6 @@ export function withOwner<Row extends { owner_id: string | null; customer_id: st
 ): (Row & { owner_id: string }) | undefined {
   return row && { ...row, owner_id: row.owner_id ?? row.customer_id }
 }
-
-/** The maximum total of an order, in minor units. */
-const maxOrderAmount = 999_999_999_999
 
 export interface OrderRequest {
   operation: OperationInfo
@@ -76,10 +75,14 @@ export interface OrderLine {
   quantity: number
   unitAmount: number
   amount: number
+  /** The usage that the line charges. */
+  usage?: OrderItem['usage']
 }
 
 export interface PricedItems {
   lines: OrderLine[]
+  /** Whether a price charges usage, too. */
+  hasUsage: boolean
   currency: Order['currency']
   total: number
   /** The billing period of recurring prices, such as `1 month`; null for one-time prices. */
@@ -150,6 +153,7 @@ export async function priceItems(
   const first = prices.get(items[0].price_id)!
   return {
     lines,
+    hasUsage: [...prices.values()].some(({ has_usage: has }) => has),
     currency: first.currency,
     total,
     interval: intervalOf(first),
@@ -208,7 +212,27 @@ export async function insertOrder(
     descriptions: lines.map((line) => line.productName),
     quantities: lines.map((line) => line.quantity),
     unit_amounts: lines.map((line) => line.unitAmount),
+    usages: lines.map(({ usage }) => (usage == null ? null : JSON.stringify(usage))),
   })
+}
+
+/** The line as the API returns it. */
+export function toOrderItem({
+  priceId,
+  productName,
+  quantity,
+  unitAmount,
+  amount,
+  usage,
+}: OrderLine): OrderItem {
+  return {
+    price_id: priceId,
+    description: productName,
+    quantity,
+    unit_amount: unitAmount,
+    amount,
+    usage: usage ?? null,
+  }
 }
 
 /** The sum of the lines, in minor units. */

@@ -1,5 +1,6 @@
 // Products and prices: what their default handlers do not check. A price is immutable except for `active` and
 // `metadata`. Everyone reads the catalog of the operator; that of an organization is its admins' alone.
+import * as meters from '../../generated/sql/meters.ts'
 import * as prices from '../../generated/sql/prices.ts'
 import * as products from '../../generated/sql/products.ts'
 import type { components } from '../../generated/types.ts'
@@ -35,6 +36,17 @@ export async function findPrice(db: Db, id: string): Promise<Price> {
   const price = await prices.find(db, { id })
   if (price === undefined) throw notFound('price', id)
   return price
+}
+
+/** Throws 404 for a meter that the seller does not have, and 400 for one that is archived. */
+export async function requireMeter(
+  db: Db,
+  { meter_id: id }: components['schemas']['PriceUsageCreate'],
+  seller: string | null = null,
+): Promise<void> {
+  const meter = await meters.find(db, { id })
+  if (meter === undefined || (meter.organization_id ?? null) !== seller) throw notFound('meter', id)
+  if (!meter.active) throw invalidField('usage.meter_id', 'active', `The meter ${id} is archived.`)
 }
 
 /** The maximum `interval_count` of each interval: a period lasts at most three years. */

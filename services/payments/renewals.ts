@@ -10,7 +10,8 @@ import { cancelChange, dropChange } from './change-subscription.ts'
 import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { endSubscription } from './cancel-subscription.ts'
 import { afterFailedRetry, scheduleRetry } from './dunning.ts'
-import { owedLine, priceItems } from './orders.ts'
+import { maxOrderAmount } from './currency.ts'
+import { owedLine, priceItems, totalOf } from './orders.ts'
 import { unpauseSubscription } from './pause-subscription.ts'
 import {
   applyPayment,
@@ -24,6 +25,7 @@ import type { PaymentServices } from './gateway.ts'
 import { continueDispute } from './sandbox/disputes.ts'
 import { toNewCard } from './sandbox/gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
+import { chargeUsage, countUsage, deferSmall, readDueUsage } from './usage-billing.ts'
 import { startNextPeriod, lockSubscription, toSubscription, type OwnedSubscription } from './subscriptions.ts'
 
 export interface DueTask {
@@ -117,8 +119,8 @@ export async function isAbandoned(tx: Transaction, id: string): Promise<boolean>
 }
 
 /**
- * Makes the change that was scheduled for the end of the period, creates the order of the next one and
- * charges the card. Archived prices still renew for existing subscribers.
+ * Makes the change that was scheduled for the end of the period, creates the order of the next one, with the
+ * usage of this one, and charges the card. Archived prices still renew for existing subscribers.
  */
 async function renew(
   tx: Transaction,
@@ -127,12 +129,20 @@ async function renew(
   at: Date,
 ): Promise<void> {
   const { id, metadata, owed_amount: owed } = before
+  const periodEnd = new Date(before.current_period_end!)
   const { items } = await changeAtPeriodEnd(tx, services, before, at)
   const { lines, currency } = await priceItems(tx, items, { recurring: true, kept: items })
   if (owed > 0) lines.push(owedLine(lines[0].priceId, owed))
+  const others = totalOf(lines)
+  const usage = await readDueUsage(tx, before, { at: periodEnd, room: maxOrderAmount - others })
+  const minimum = services.gateways.current.minimumOf(currency)
+  const due = deferSmall(usage, others + totalOf(usage.lines), minimum)
+  lines.push(...due.lines)
+  await chargeUsage(tx, due.charged, at)
   const period = before.period + 1
   const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
   const subscription = await startNextPeriod(tx, id, order.id)
+  await countUsage(tx, { ...subscription, status: 'active' }, periodEnd)
   const locked = { order, subscription, checkout: null }
   const next = {
     paid: () => sql.setDueAtPeriodEnd(tx, { id }),
@@ -159,7 +169,7 @@ async function changeAtPeriodEnd(
   const { gateways } = services
   return await changeItems(tx, subscription, {
     items,
-    gateway: gateways.forChange(gateway, next.total).name,
+    gateway: gateways.forChange(gateway, next).name,
     reAnchors: next.interval !== interval,
     at,
   })

@@ -14,6 +14,7 @@ import { findOrder, toOrder, type OwnedOrder } from './orders.ts'
 import { storeCard, type NewCard } from './payment-methods.ts'
 import { emitSubscriptionUpdated, owesPayment } from './subscription-events.ts'
 import { startSubscription, toSubscription, type OwnedSubscription, type Period } from './subscriptions.ts'
+import { countUsage } from './usage-billing.ts'
 
 /** An order with its subscription and its open checkout session; all three rows are locked. */
 export interface LockedOrder {
@@ -178,7 +179,10 @@ async function activateOrRecover(
       : owesPayment(subscription)
         ? await sql.setSubscriptionActive(tx, { id: subscription.id, at })
         : undefined
-  if (changed !== undefined) await emitSubscriptionUpdated(tx, events, subscription, changed)
+  if (changed === undefined) return
+  if (subscription.status === 'incomplete')
+    await countUsage(tx, changed, new Date(changed.current_period_start!))
+  await emitSubscriptionUpdated(tx, events, subscription, changed)
 }
 
 /**

@@ -11,6 +11,14 @@ import { requireSaleAccess, type SalesFilter } from './sales.ts'
 export type Subscription = components['schemas']['Subscription']
 export type SubscriptionItem = components['schemas']['SubscriptionItem']
 
+/** What an order charges of a period of use. */
+export interface ChargedUsage {
+  id: number
+  end_at: string
+  quantity: string
+  carried: string
+}
+
 /** A subscription with its owner, its gateway's data and its renewal state. */
 export type OwnedSubscription = Subscription & {
   owner_id: string
@@ -23,9 +31,11 @@ export type OwnedSubscription = Subscription & {
   /** What changes added to the next order. */
   owed_amount: number
   /** Of a change that waits for its payment. */
-  change_terms: { restarts: boolean; gateway: string; owed: number } | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: ChargedUsage[] } | null
   /** The items that the period is paid for, if a change without proration replaced them. */
   paid_items: SubscriptionItem[] | null
+  /** Whether a price charges usage, or one that it had did. */
+  has_usage: boolean
 }
 
 /**
@@ -74,6 +84,7 @@ export function toSubscription(found: OwnedSubscription): Subscription {
     owed_amount: _owed,
     change_terms: _terms,
     paid_items: _paid,
+    has_usage: _usage,
     ...subscription
   } = found
   return subscription

@@ -390,7 +390,7 @@ const anyCommand = [
 /** Deletes the data of earlier sequences: every step of the clock would renew their subscriptions. */
 async function forget(): Promise<void> {
   await database.pool.query(
-    `TRUNCATE order_items, refunds, disputes, payments, checkouts, orders, subscriptions,
+    `TRUNCATE order_items, refunds, disputes, payments, checkouts, orders, usage_periods, subscriptions,
         payment_methods; DELETE FROM events
       WHERE type ~ '^(order|refund|checkout|subscription)\\.'`,
   )

@@ -78,7 +78,14 @@ t.test('an order is created, paid by a session and refunded in two parts', async
     number: /^\d{6}-\w{5}-\w{5}$/,
   })
   t.same(created.items, [
-    { price_id: catalog.price, description: 'Team plan', quantity: 3, unit_amount: 1999, amount: 5997 },
+    {
+      price_id: catalog.price,
+      description: 'Team plan',
+      quantity: 3,
+      unit_amount: 1999,
+      amount: 5997,
+      usage: null,
+    },
   ])
   const checkout = await createCheckout(ada, { order_id: created.id })
   t.match(checkout, {

@@ -5,9 +5,9 @@ LANGUAGE plpgsql
 AS $function$
 BEGIN
   IF ROW(OLD.id, OLD.product_id, OLD.unit_amount, OLD.currency, OLD.interval, OLD.interval_count,
-    OLD.trial_days, OLD.created_at)
+    OLD.trial_days, OLD.usage, OLD.created_at)
     IS DISTINCT FROM ROW(NEW.id, NEW.product_id, NEW.unit_amount, NEW.currency, NEW.interval,
-      NEW.interval_count, NEW.trial_days, NEW.created_at) THEN
+      NEW.interval_count, NEW.trial_days, NEW.usage, NEW.created_at) THEN
     RAISE EXCEPTION 'a price never changes' USING ERRCODE = 'check_violation', CONSTRAINT = 'prices_fixed';
   END IF;
   RETURN NEW;

@@ -7,11 +7,12 @@ WITH o AS (
     :total, :subscription_id?, :period?, :metadata, :created_by?, :created_at, :created_at)
   RETURNING *
 ), i AS (
-  INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount)
+  INSERT INTO order_items (order_id, position, price_id, description, quantity, unit_amount, amount, usage)
   SELECT :id, line.position, line.price_id, line.description, line.quantity, line.unit_amount,
-    line.quantity * line.unit_amount
-  FROM unnest(:price_ids::text[], :descriptions::text[], :quantities::int[], :unit_amounts::bigint[])
-    WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, position)
+    line.quantity * line.unit_amount, line.usage::jsonb
+  FROM unnest(:price_ids::text[], :descriptions::text[], :quantities::int[], :unit_amounts::bigint[],
+      :usages[?]::text[])
+    WITH ORDINALITY AS line (price_id, description, quantity, unit_amount, usage, position)
   RETURNING *
 )
 SELECT {order-columns items=i}, o.project_id, {owner row=o} FROM o

@@ -143,7 +143,8 @@ export async function insertedPrice(
 ): Promise<string> {
   const id = newIdAt('prc', await paymentsNow(database))
   const defaults = { unit_amount: 1999, currency: 'eur', recurring: null, metadata: {}, created_by: admin.id }
-  const price = { id, product_id: product, ...defaults, ...fields, created_at: timeOf(id) }
+  const { usage = null, ...others } = fields
+  const price = { id, product_id: product, ...defaults, ...others, usage, created_at: timeOf(id) }
   await prices.insert(database, price)
   return id
 }

@@ -32,7 +32,7 @@ export async function createCatalog({ admin }: Pick<TestServer, 'admin'>): Promi
 export async function addPrice(
   client: Client,
   product: string,
-  fields: { unit_amount: number; currency?: string; recurring?: object },
+  fields: { unit_amount: number; currency?: string; recurring?: object; usage?: object },
 ): Promise<string> {
   return (await client.post('/payments/prices', { product_id: product, currency: 'eur', ...fields })).body.id
 }

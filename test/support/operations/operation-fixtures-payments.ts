@@ -184,7 +184,7 @@ const onCheckout =
 
 const onSubscription =
   (
-    status: 'active' | 'ending' | 'changing' | 'paused',
+    status: 'active' | 'ending' | 'changing' | 'paused' | 'canceled',
     where: Placement = 'active',
     body?: Body,
   ): RequestBuilder =>
@@ -484,6 +484,11 @@ export const paymentsFixtures = {
     byStatus: { 404: ofNoProject },
   },
   getSubscription: { build: onSubscription('active'), withoutProject: onSubscription('active', 'own') },
+  getUpcomingOrder: {
+    build: onSubscription('active'),
+    withoutProject: onSubscription('active', 'own'),
+    byStatus: { 409: onSubscription('canceled') },
+  },
   cancelSubscription: {
     build: onSubscription('active', 'active', () => ({ at_period_end: true })),
     withoutProject: onSubscription('active', 'own'),
