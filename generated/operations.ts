@@ -239,6 +239,9 @@ export interface OperationsByTag {
     | 'createMeter'
     | 'getMeter'
     | 'updateMeter'
+    | 'listMeterUsage'
+    | 'recordUsage'
+    | 'voidUsage'
   'portal-pages':
     | 'showPortal'
     | 'leavePortal'
@@ -5464,6 +5467,78 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     idempotent: false,
     ifMatch: "getMeter",
     etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  listMeterUsage: {
+    id: "listMeterUsage",
+    method: "GET",
+    path: "/v1/payments/meters/{id}/usage",
+    url: "/v1/payments/meters/:id/usage",
+    tag: "payments-usage",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetMeter","query":"queryListMeterUsage"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyMeterUsageList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  recordUsage: {
+    id: "recordUsage",
+    method: "POST",
+    path: "/v1/payments/usage",
+    url: "/v1/payments/usage",
+    tag: "payments-usage",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyUsageRecord"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576,"maxValues":30000},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyRecordedUsage"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  voidUsage: {
+    id: "voidUsage",
+    method: "POST",
+    path: "/v1/payments/usage/{event_id}/void",
+    url: "/v1/payments/usage/:event_id/void",
+    tag: "payments-usage",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathVoidUsage","query":"queryGetCustomerByExternalId","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUsageEvent"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
     paged: false,
     projectAccess: null,
     secretAnswer: false,

@@ -12,6 +12,7 @@ import { startRetention } from '../infra/jobs/retention.ts'
 import { coreRetentionTasks, countTasks } from './deletion/retention-tasks.ts'
 import { portalTasks } from './payments/portal/sessions.ts'
 import { salesCountTasks } from './payments/retention.ts'
+import { meterRetentionTasks, usageFoldTasks } from './payments/usage/retention.ts'
 import { exportRetentionTasks, exportQueue } from './exports/exports.ts'
 import { createExportWorker } from './exports/worker.ts'
 import { createPaymentWorker } from './payments/worker.ts'
@@ -250,6 +251,7 @@ function startRetentionRounds(
       ...knowledgeRetentionTasks(),
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),
+      ...meterRetentionTasks({ eventDays: config.usageEventDays }),
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
       ...auditRetentionTasks(config.auditRetentionDays),
       ...signInRetentionTasks(),
@@ -273,7 +275,7 @@ function startRetentionRounds(
     onError,
   })
   const counting = startRetention(database, {
-    tasks: countTasks(),
+    tasks: [...countTasks(), ...usageFoldTasks()],
     leads: () => leadership.leading,
     // A round reads all changes since the last one.
     interval: 1_000,

@@ -17,8 +17,8 @@ export function addJsonParser(app: FastifyInstance): void {
       try {
         requireOneUtf8Type(request, 'application/json')
         // A handler that verifies a signature needs the bytes as they were sent.
-        const isRaw = request.routeOptions.config.operation?.body?.raw === true
-        done(null, isRaw ? body : parseStrictJson(body as Buffer))
+        const { raw: isRaw, maxValues } = request.routeOptions.config.operation?.body ?? {}
+        done(null, isRaw === true ? body : parseStrictJson(body as Buffer, maxValues))
       } catch (error) {
         done(error as Error)
       }

@@ -59,14 +59,16 @@ export interface BlockersOfSalesRow {
 }
 
 /**
- * Archives the products of an organization, and removes the personal data of its customers and the e-mails to
- * them. The rows stay for the orders.
+ * Archives the products and meters of an organization, and removes the personal data of its customers and the
+ * e-mails to them. The rows stay for the orders.
  * @see prisma/sql/organizations/close-shop.sql
  */
 export const closeShop = none<{ id: string }>(
   'organizations/close-shop',
   `WITH archived AS (
   UPDATE products SET active = false, updated_at = now() WHERE organization_id = $1 AND active
+), archived_meters AS (
+  UPDATE meters SET active = false, updated_at = now() WHERE organization_id = $1 AND active
 ), mails_to_customers AS (
   DELETE FROM mails m USING customers t WHERE t.organization_id = $1 AND m.recipient = t.email
     AND m.user_id IS NULL AND m.kind IN ('receipt', 'refund_receipt')

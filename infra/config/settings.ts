@@ -613,6 +613,22 @@ const payments = {
       What follows the last try: \`cancel\` ends the subscription, \`unpaid\` keeps it until its order is
       paid.`,
   }),
+  usageWindowDays: integer('USAGE_WINDOW_DAYS', {
+    min: 1,
+    max: 3650,
+    default: 35,
+    description: `
+      How many days ago recorded usage may be. Usage that arrives after its period was billed counts in the
+      next period, if its period ended at most this many days ago.`,
+  }),
+  usageEventDays: integer('USAGE_EVENT_DAYS', {
+    min: 32,
+    max: 36500,
+    default: 90,
+    description: `
+      How many days events of usage are kept: their ids are remembered, and they can be voided. At least 31
+      more than USAGE_WINDOW_DAYS. The usage of each hour is kept for 25 months.`,
+  }),
   organizationSales: oneOf('ORGANIZATION_SALES', {
     values: ['sandbox', 'all'],
     default: 'sandbox',

@@ -96,6 +96,8 @@ export interface OperationInfo {
     raw?: boolean
     /** The size limit of a JSON body with long texts. */
     maxBytes?: number
+    /** The limit of JSON values of a batch. */
+    maxValues?: number
   } | null
   /** Whether the response depends only on the server, so that it is created once. */
   static?: boolean

@@ -5,18 +5,18 @@ import { invalidField, type ApiError } from '../errors.ts'
 
 const maxDepth = 32
 /** More values than any schema allows: a larger body is refused before it is parsed. */
-const maxValues = 5_000
+const defaultMaxValues = 5_000
 
 /**
  * The value of a body; undefined for an empty body.
  * Throws 400 for invalid JSON, duplicate or dangerous keys, NUL, lone surrogates, more than 32 levels and
- * more than 5,000 values.
+ * more than `maxValues` values.
  */
-export function parseStrictJson(body: Buffer): unknown {
+export function parseStrictJson(body: Buffer, maxValues = defaultMaxValues): unknown {
   if (body.length === 0) return undefined
   if (!isUtf8(body)) throw refuse('utf8', 'The body is not valid UTF-8.')
   const text = body.toString('utf8')
-  const members = countMembers(text)
+  const members = countMembers(text, maxValues)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -31,7 +31,7 @@ export function parseStrictJson(body: Buffer): unknown {
  * The number of members of all objects in the text, counted by their colons. JSON.parse keeps only one of two
  * equal keys, so with a duplicate key its result has fewer members.
  */
-function countMembers(text: string): number {
+function countMembers(text: string, maxValues: number): number {
   let members = 0
   let depth = 0
   let values = 1

@@ -21,7 +21,7 @@ interface Duty {
 }
 
 /** They change only the usage, or what they start emits an event at its end. */
-const withoutEvent = ['createEmbeddings', 'syncSource']
+const withoutEvent = ['createEmbeddings', 'syncSource', 'recordUsage', 'voidUsage']
 
 const duties: Duty[] = [
   {

@@ -8,6 +8,9 @@ export const longTextBytes = 1024 * 1024
 /** Characters of a string from which it is a long text. */
 const longTextLength = 8_000
 
+/** Values of a batch (`x-batch`), which has the size of a body with long texts. */
+export const batchValues = 30_000
+
 /** @returns undefined for a body without long texts. */
 export function maxBodyBytes(document: Json, schema: Json): number | undefined {
   return hasLongText(document, schema, new Set()) ? longTextBytes : undefined

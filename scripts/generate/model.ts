@@ -1,5 +1,5 @@
 // The operations of the bundled document in the form that all emitters use.
-import { longTextBytes, maxBodyBytes } from './body-limit.ts'
+import { batchValues, longTextBytes, maxBodyBytes } from './body-limit.ts'
 import { deprecationOf, type Deprecation } from './deprecation.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { acceptsPatch } from './patch-operations.ts'
@@ -54,6 +54,8 @@ export interface Body {
   raw: boolean
   /** The size limit of a JSON body with long texts. */
   maxBytes: number | undefined
+  /** The limit of values of a batch. */
+  maxValues: number | undefined
 }
 
 export interface Operation {
@@ -223,7 +225,11 @@ function bodyOf(document: Json, body: Json): Body {
     contentTypes,
     schema: text?.schema ?? null,
     raw: body['x-raw'] === true,
-    maxBytes: body['x-raw'] === true ? longTextBytes : maxBodyBytes(document, text?.schema),
+    maxBytes:
+      body['x-raw'] === true || body['x-batch'] === true
+        ? longTextBytes
+        : maxBodyBytes(document, text?.schema),
+    maxValues: body['x-batch'] === true ? batchValues : undefined,
   }
   const media = body.content['multipart/form-data']
   if (media === undefined)

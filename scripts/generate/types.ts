@@ -199,6 +199,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
             streamed: o.body.streamed ? true : undefined,
             raw: o.body.raw ? true : undefined,
             maxBytes: o.body.maxBytes,
+            maxValues: o.body.maxValues,
           },
     static: o.static ? true : undefined,
     fixedFields: o.fixedFields.length > 0 ? o.fixedFields : undefined,

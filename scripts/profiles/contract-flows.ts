@@ -56,6 +56,25 @@ export const flows: Flow[] = [
     },
   },
   {
+    operations: ['createMeter', 'listMeterUsage', 'recordUsage', 'upsertCustomer', 'voidUsage'],
+    async work(call) {
+      const customer = { external_id: 'contract-test-usage' }
+      await call('upsertCustomer', { as: 'operator', path: customer, body: {} })
+      const key = `contract_${Date.now()}`
+      const fields = { key, name: 'Contract test', aggregation: 'sum', property: 'n' }
+      const { body: meter } = await call('createMeter', { as: 'operator', body: fields })
+      const event = {
+        id: key,
+        meter: key,
+        customer_external_id: customer.external_id,
+        properties: { n: '1.5' },
+      }
+      await call('recordUsage', { as: 'operator', body: { events: [event] } })
+      await call('listMeterUsage', { as: 'operator', path: { id: meter.id } })
+      await call('voidUsage', { as: 'operator', path: { event_id: key } })
+    },
+  },
+  {
     operations: ['appendUpload', 'createUpload'],
     async work(call) {
       const headers = { 'Tus-Resumable': '1.0.0' }

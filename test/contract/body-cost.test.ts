@@ -24,6 +24,8 @@ const bodies: Array<[OperationId, string, string]> = [
   ['createProject', 'unknown fields', `{${repeated(4_900, (i) => `"k${i}":1`)}}`],
   ['createChat', 'empty messages', `{"messages":[${repeated(340_000, () => '{}')}]}`],
   ['createChat', 'messages with nulls', `{"messages":[${repeated(1_600, () => '{"role":null}')}]}`],
+  ['recordUsage', 'empty events', `{"events":[${repeated(340_000, () => '{}')}]}`],
+  ['recordUsage', 'events with nulls', `{"events":[${repeated(1_000, () => '{"id":null}')}]}`],
   ['createChat', 'a long message', `{"message":"${'x'.repeat(1_000_000)}"}`],
   ['createChat', 'a long message of escapes', `{"message":"${'\\"'.repeat(500_000)}"}`],
 ]
@@ -87,6 +89,7 @@ t.test('a body without long texts has at most 64 KiB, others have 1 MiB', async 
     'createResponse',
     'createSession',
     'receiveStripeEvent',
+    'recordUsage',
     'sendToolResults',
     'streamChat',
     'updateDocument',

@@ -377,6 +377,33 @@ t.test('usage is filtered by day, meter and project', async (t) => {
   await assertFinds(t, request, { ...days, group_by: 'model', meter: 'answers' }, [idOf('-', 'answers')])
 })
 
+t.test('the usage of a meter is filtered by time, customer and group', async (t) => {
+  const meter = await insertedMeter(server, { dimensions: ['region'] })
+  const [ada, bob] = [await insertedCustomer(server), await insertedCustomer(server)]
+  const hour = (n: number) => `2026-03-01T0${n}:00:00Z`
+  const of = (customerId: string, n: number) => ({ meterId: meter, customerId, hour: new Date(hour(n)) })
+  await prisma.usageHour.createMany({
+    data: [
+      { ...of(ada, 1), dimensions: '["eu"]', quantity: 1 },
+      { ...of(bob, 2), dimensions: '["us"]', quantity: 2 },
+    ],
+  })
+  const request: OperationRequest = {
+    id: 'listMeterUsage',
+    server,
+    caller: server.admin,
+    params: { id: meter },
+  }
+  const hours = { from: hour(0), to: hour(9), group_by: 'hour' }
+  const [first, second] = [1, 2].map((n) => `${meter}/${hour(n)}/-/{}`)
+  await assertFinds(t, request, hours, [first, second])
+  await assertFinds(t, request, { ...hours, from: hour(2) }, [second])
+  await assertFinds(t, request, { ...hours, to: hour(2) }, [first])
+  await assertFinds(t, request, { ...hours, customer_id: ada }, [first])
+  const regions = ['eu', 'us'].map((region) => `${meter}/-/-/{"region": "${region}"}`)
+  await assertFinds(t, request, { ...hours, group_by: 'region' }, regions)
+})
+
 t.test('requests are filtered by operation, status, class of status, error code and key', async (t) => {
   const caller = await server.person()
   const request: OperationRequest = { id: 'listRequests', server, caller }

@@ -137,6 +137,19 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
       ids: keys.map((id) => `${caller.id}/-/-/${id}/requests/-`),
     }
   },
+  async listMeterUsage() {
+    const meterId = await insertedMeter(server)
+    const customers = Array.from({ length: itemCount }, () => newId('cus'))
+    const hour = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000)
+    await prisma.usageHour.createMany({
+      data: customers.map((customerId) => ({ meterId, customerId, hour, dimensions: '', quantity: 1 })),
+    })
+    const query = { group_by: 'customer_id' }
+    return {
+      request: { id: 'listMeterUsage', server, caller: server.admin, params: { id: meterId }, query },
+      ids: customers.map((id) => `${meterId}/-/${id}/{}`),
+    }
+  },
   async listUsers() {
     const at = new Date()
     const ids = await createMany(async () => await createUser(server))

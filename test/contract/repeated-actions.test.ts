@@ -43,6 +43,8 @@ for (const info of repeatable) {
     t.same([first.status, second.status].map(String), [row.first, row.second], second.text.slice(0, 200))
     if (row.effect === 'again') t.notSame(after, before, 'has an effect again')
     else t.same(after, before, 'writes nothing: no event, no e-mail, no payment')
-    if (row.effect === 'same' && second.status !== 204) t.same(second.body, first.body)
+    // The answer to repeated usage counts duplicates.
+    const isCounted = info.id === 'recordUsage'
+    if (row.effect === 'same' && second.status !== 204 && !isCounted) t.same(second.body, first.body)
   })
 }

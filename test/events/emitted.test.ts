@@ -187,6 +187,8 @@ const questions: OperationId[] = [
   'introspectToken',
   'previewSubscription',
 ]
+/** Usage is too frequent for events. */
+const frequent: OperationId[] = ['recordUsage', 'voidUsage']
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
 /**
@@ -218,7 +220,8 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   sendToolResults: ({ id }) => `/ai/messages/${id}`,
 }
 const writes = secured.filter(
-  ({ id, method }) => method !== 'GET' && ![...questions, ...moving, ...unconfirmed, ...ending].includes(id),
+  ({ id, method }) =>
+    method !== 'GET' && ![...questions, ...frequent, ...moving, ...unconfirmed, ...ending].includes(id),
 )
 /** The writes that are rolled back, after which the code is the same for all: the transaction's. */
 const rolledBack = writes.filter(

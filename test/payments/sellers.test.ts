@@ -70,6 +70,9 @@ t.test('others cannot read or change the goods and customers of an organization'
   const [book, ada] = [`${products}/${product.id}`, `${customers}/${customer.id}`]
   const meter = { key: 'pages', name: 'Pages', aggregation: 'count', organization_id: shop.id }
   const pages = `/payments/meters/${(await shop.client.post('/payments/meters', meter)).body.id}`
+  const event = { id: '1', meter: 'pages', customer_id: customer.id }
+  const usage = { organization_id: shop.id, events: [event] }
+  t.match(await shop.client.post('/payments/usage', usage), { status: 200 })
   const before = await changes()
   const asked = new Set<string | null>()
   for (const [who, client] of strangers)
@@ -81,6 +84,7 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['get', `/payments/meters?${of}`],
       ['get', book],
       ['get', pages],
+      ['get', `${pages}/usage`],
       ['get', `${prices}/${price.id}`],
       ['get', ada],
       ['get', `${customers}/by-external-id/1?${of}`],
@@ -92,6 +96,8 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['post', prices, { product_id: product.id, unit_amount: 1, currency: 'eur' }],
       ['post', customers, { organization_id: shop.id }],
       ['post', '/payments/meters', { ...meter, key: 'mine' }],
+      ['post', '/payments/usage', usage],
+      ['post', `/payments/usage/1/void?${of}`],
       ['put', book, { name: 'Mine' }],
       ['put', pages, { name: 'Mine' }],
       ['put', `${prices}/${price.id}`, { active: false }],

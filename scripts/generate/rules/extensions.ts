@@ -73,7 +73,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-sunset': anything,
     'x-successor': anything,
   },
-  RequestBody: { 'x-raw': yes },
+  RequestBody: { 'x-raw': yes, 'x-batch': yes },
   MediaType: {
     'x-stream-events': anything,
     'x-stream-ends': anything,

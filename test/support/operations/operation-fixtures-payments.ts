@@ -19,6 +19,7 @@ import {
   openedPortal,
   pages,
 } from '../database/db-fixtures-payments.ts'
+import type { TestServer } from '../server/server.ts'
 import { projectFor, type Placement } from '../database/db-fixtures.ts'
 import { ofNoProject, ofProject, ownAlone, unknownUlid } from './project-filter.ts'
 
@@ -80,6 +81,14 @@ const newMeter = () => ({
   property: 'tokens',
   dimensions: ['region', 'model'],
 })
+/** The body of a request that records an event of a new customer. */
+async function usageOf(server: TestServer) {
+  const key = `tokens_${fresh()}`
+  await insertedMeter(server, { key, dimensions: ['region'] })
+  const customer_id = await insertedCustomer(server)
+  const properties = { amount: '1.5', region: 'eu' }
+  return { events: [{ id: fresh(), meter: key, customer_id, properties }] }
+}
 const onMeter =
   (body?: Body): RequestBuilder =>
   async ({ server }) => ({ params: { id: await insertedMeter(server) }, body: body?.() })
@@ -357,6 +366,24 @@ export const paymentsFixtures = {
   },
   getMeter: { build: onMeter() },
   updateMeter: { build: onMeter(() => ({ ...meterFields(), active: false })) },
+  listMeterUsage: { build: onMeter() },
+  recordUsage: {
+    build: async ({ server }) => ({ body: await usageOf(server) }),
+    byStatus: {
+      404: async ({ server }) => {
+        const { events } = await usageOf(server)
+        return { body: { events: [{ ...events[0], customer_id: `cus_${unknownUlid}` }] } }
+      },
+    },
+  },
+  voidUsage: {
+    build: async ({ server }) => {
+      const body = await usageOf(server)
+      await server.admin.client.post('/payments/usage', body)
+      return { params: { event_id: body.events[0].id } }
+    },
+    byStatus: { 404: () => ({ params: { event_id: fresh() } }) },
+  },
   listPrices: {
     build: onCatalogue,
     byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },
