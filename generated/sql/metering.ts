@@ -128,7 +128,8 @@ WHERE c.deleted_at IS NULL AND c.organization_id IS NOT DISTINCT FROM $1::text
     SELECT unnest($2::text[])
     UNION ALL
     SELECT id FROM customers
-    WHERE external_id = ANY($3::text[]) AND deleted_at IS NULL AND organization_id = $1
+    WHERE external_id = ANY($3::text[]) AND deleted_at IS NULL
+      AND organization_id = $1
     UNION ALL
     SELECT id FROM customers
     WHERE external_id = ANY($3::text[]) AND deleted_at IS NULL AND organization_id IS NULL
@@ -196,8 +197,8 @@ export interface FindMetersRow {
 }
 
 /**
- * Adds recorded usage to that of its hours. The caller has locked it: one process at a time. Of a customer and
- * an hour, the first 100 combinations of dimensions have a row; the usage of others is in the row without
+ * Adds recorded usage to that of its hours. The caller has locked it: one process at a time. Of a customer
+ * and an hour, the first 100 combinations of dimensions have a row; the usage of others is in the row without
  * dimensions. Returns the number of deltas.
  * @see prisma/sql/metering/fold-deltas.sql
  */
@@ -262,9 +263,9 @@ export interface FoldDeltasRow {
 }
 
 /**
- * Inserts events, except those whose id is there already, and adds their usage. No row is updated, so requests
- * for the same customer do not wait for each other; events of the same ids do, in one order. Returns the
- * number of new events.
+ * Inserts events, except those whose id is there already, and adds their usage. No row is updated, so
+ * requests for the same customer do not wait for each other; events of the same ids do, in one order. Returns
+ * the number of new events.
  * @see prisma/sql/metering/insert-events.sql
  */
 export const insertEvents = one<{ seller: string; ids: readonly string[]; meters: readonly string[]; customers: readonly string[]; times: readonly (Date | string)[]; quantities: readonly (number | string | null)[]; values: readonly (string | null)[]; dimensions: readonly string[] }, InsertEventsRow>(
@@ -318,7 +319,8 @@ export const listMeterUsage = page<{ meter_id: string; period: string | null; by
     select: `SELECT g.id, g.start, g.customer_id, g.dimensions, g.quantity
 FROM (
   SELECT k.*, coalesce(k.start, 'epoch') AS start_or_none,
-    concat_ws('/', $1, coalesce(to_char(k.start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '-'),
+    concat_ws('/', $1,
+      coalesce(to_char(k.start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '-'),
       coalesce(k.customer_id, '-'), k.dimensions) AS "id"
   FROM (
     SELECT CASE WHEN $2::text IS NOT NULL THEN date_trunc($2::text, u.hour, 'UTC') END AS start,
@@ -326,12 +328,12 @@ FROM (
       coalesce((
         SELECT jsonb_object_agg(p.name, CASE WHEN u.dimensions <> '' THEN u.dimensions::jsonb ->> p.place END)
         FROM unnest($4::text[], $5::int[]) AS p(name, place)), '{}') AS "dimensions",
-      trim_scale(CASE m.aggregation WHEN 'unique' THEN count(DISTINCT u.value) ELSE CASE m.aggregation
+      trim_scale(CASE m.aggregation WHEN 'unique' THEN count(DISTINCT u.value)
+        ELSE CASE m.aggregation
   WHEN 'max' THEN max(u.quantity)
   WHEN 'last' THEN (array_agg(u.quantity ORDER BY u.last_at DESC, u.last_id DESC))[1]
   ELSE sum(u.quantity)
-END END)::text
-        AS "quantity"
+END END)::text AS "quantity"
     FROM meters m CROSS JOIN LATERAL (
       SELECT h.customer_id, h.hour, h.dimensions, h.quantity, h.last_at, h.last_id, NULL AS value
       FROM usage_hours h
@@ -415,7 +417,8 @@ export const voidAndRecompute = none<{ seller: string; id: string }>(
   DELETE FROM usage_hours h USING voided v
   WHERE (h.meter_id, h.customer_id, h.hour) = (v.meter_id, v.customer_id, v.hour)
 ), others AS (
-  SELECT e.meter_id, e.customer_id, v.hour, e.dimensions, e.quantity, e.value, e.at AS last_at, e.id AS last_id
+  SELECT e.meter_id, e.customer_id, v.hour, e.dimensions, e.quantity, e.value, e.at AS last_at,
+    e.id AS last_id
   FROM voided v JOIN usage_events e ON e.meter_id = v.meter_id AND e.customer_id = v.customer_id
     AND e.at >= v.hour AND e.at < v.hour + interval '1 hour'
   WHERE e.voided_at IS NULL AND (e.seller, e.id) <> (v.seller, v.id)

@@ -9,7 +9,8 @@ WHERE c.deleted_at IS NULL AND c.organization_id IS NOT DISTINCT FROM :organizat
     SELECT unnest(:ids::text[])
     UNION ALL
     SELECT id FROM customers
-    WHERE external_id = ANY(:external_ids::text[]) AND deleted_at IS NULL AND organization_id = :organization_id?
+    WHERE external_id = ANY(:external_ids::text[]) AND deleted_at IS NULL
+      AND organization_id = :organization_id?
     UNION ALL
     SELECT id FROM customers
     WHERE external_id = ANY(:external_ids::text[]) AND deleted_at IS NULL AND organization_id IS NULL

@@ -1,5 +1,5 @@
--- Adds recorded usage to that of its hours. The caller has locked it: one process at a time. Of a customer and
--- an hour, the first 100 combinations of dimensions have a row; the usage of others is in the row without
+-- Adds recorded usage to that of its hours. The caller has locked it: one process at a time. Of a customer
+-- and an hour, the first 100 combinations of dimensions have a row; the usage of others is in the row without
 -- dimensions. Returns the number of deltas.
 -- @one
 WITH taken AS (

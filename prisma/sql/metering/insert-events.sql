@@ -1,6 +1,6 @@
--- Inserts events, except those whose id is there already, and adds their usage. No row is updated, so requests
--- for the same customer do not wait for each other; events of the same ids do, in one order. Returns the
--- number of new events.
+-- Inserts events, except those whose id is there already, and adds their usage. No row is updated, so
+-- requests for the same customer do not wait for each other; events of the same ids do, in one order. Returns
+-- the number of new events.
 -- @one
 WITH added AS (
   INSERT INTO usage_events AS e (seller, id, meter_id, customer_id, at, quantity, value, dimensions)

@@ -4,7 +4,8 @@
 SELECT g.id, g.start, g.customer_id, g.dimensions, g.quantity
 FROM (
   SELECT k.*, coalesce(k.start, 'epoch') AS start_or_none,
-    concat_ws('/', :meter_id, coalesce(to_char(k.start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '-'),
+    concat_ws('/', :meter_id,
+      coalesce(to_char(k.start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), '-'),
       coalesce(k.customer_id, '-'), k.dimensions) AS "id!"
   FROM (
     SELECT CASE WHEN :period?::text IS NOT NULL THEN date_trunc(:period?::text, u.hour, 'UTC') END AS start,
@@ -12,8 +13,8 @@ FROM (
       coalesce((
         SELECT jsonb_object_agg(p.name, CASE WHEN u.dimensions <> '' THEN u.dimensions::jsonb ->> p.place END)
         FROM unnest(:names::text[], :places::int[]) AS p(name, place)), '{}') AS "dimensions!",
-      trim_scale(CASE m.aggregation WHEN 'unique' THEN count(DISTINCT u.value) ELSE {quantity-of-rows} END)::text
-        AS "quantity!"
+      trim_scale(CASE m.aggregation WHEN 'unique' THEN count(DISTINCT u.value)
+        ELSE {quantity-of-rows} END)::text AS "quantity!"
     FROM meters m CROSS JOIN LATERAL (
       SELECT h.customer_id, h.hour, h.dimensions, h.quantity, h.last_at, h.last_id, NULL AS value
       FROM usage_hours h

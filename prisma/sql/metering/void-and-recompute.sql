@@ -12,7 +12,8 @@ WITH voided AS (
   DELETE FROM usage_hours h USING voided v
   WHERE (h.meter_id, h.customer_id, h.hour) = (v.meter_id, v.customer_id, v.hour)
 ), others AS (
-  SELECT e.meter_id, e.customer_id, v.hour, e.dimensions, e.quantity, e.value, e.at AS last_at, e.id AS last_id
+  SELECT e.meter_id, e.customer_id, v.hour, e.dimensions, e.quantity, e.value, e.at AS last_at,
+    e.id AS last_id
   FROM voided v JOIN usage_events e ON e.meter_id = v.meter_id AND e.customer_id = v.customer_id
     AND e.at >= v.hour AND e.at < v.hour + interval '1 hour'
   WHERE e.voided_at IS NULL AND (e.seller, e.id) <> (v.seller, v.id)

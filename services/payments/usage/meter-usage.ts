@@ -24,6 +24,7 @@ export async function listMeterUsage(
   const names = named.filter((name) => dimensions.includes(name))
   const period = named.filter((name) => periods.includes(name))
   const others = named.filter((name) => ![...periods, ...dimensions, 'customer_id'].includes(name))
+  if (named.includes('')) throw invalidParameter('group_by', 'required', '`group_by` must not be empty.')
   if (others.length > 0)
     throw invalidParameter('group_by', 'enum', `The meter has no dimension ${others[0]}.`)
   if (period.length > 1)
