@@ -38,7 +38,7 @@ export const errorCodes = {
     status: 403,
     retry: 'no',
     reason: 'forbidden',
-    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","pending_orders","customer_clocks"],
+    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks"],
     states: [],
     reasons: {
       session: 'sign_in_required',
@@ -65,6 +65,7 @@ export const errorCodes = {
       prices: 'limit_reached',
       customers: 'limit_reached',
       meters: 'limit_reached',
+      features: 'limit_reached',
       pending_orders: 'limit_reached',
       customer_clocks: 'limit_reached',
       scope: 'scope',

@@ -99,6 +99,8 @@ export interface EventObjects {
   'customer.deleted': components['schemas']['Customer']
   'meter.created': components['schemas']['Meter']
   'meter.updated': components['schemas']['Meter']
+  'feature.created': components['schemas']['Feature']
+  'feature.updated': components['schemas']['Feature']
   'payment_method.created': components['schemas']['PaymentMethod']
   'payment_method.updated': components['schemas']['PaymentMethod']
   'payment_method.deleted': components['schemas']['PaymentMethod']
@@ -247,6 +249,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'customer.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyCustomer', payload: 'payloadCustomerDeletedEvent' },
   'meter.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterCreatedEvent' },
   'meter.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterUpdatedEvent' },
+  'feature.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyFeature', payload: 'payloadFeatureCreatedEvent' },
+  'feature.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyFeature', payload: 'payloadFeatureUpdatedEvent' },
   'payment_method.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodCreatedEvent' },
   'payment_method.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodUpdatedEvent' },
   'payment_method.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodDeletedEvent' },

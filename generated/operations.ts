@@ -192,6 +192,17 @@ export interface OperationsByTag {
   'payments-disputes':
     | 'listDisputes'
     | 'getDispute'
+  'payments-entitlements':
+    | 'listFeatures'
+    | 'createFeature'
+    | 'getFeature'
+    | 'updateFeature'
+    | 'getProductFeatures'
+    | 'setProductFeatures'
+    | 'listEntitlements'
+    | 'getEntitlement'
+    | 'setEntitlement'
+    | 'deleteEntitlement'
   'payments-gateway':
     | 'receiveStripeEvent'
   'payments-methods':
@@ -5373,6 +5384,253 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     unlimitedKey: true,
     organizationSellers: true
   },
+  listFeatures: {
+    id: "listFeatures",
+    method: "GET",
+    path: "/v1/payments/features",
+    url: "/v1/payments/features",
+    tag: "payments-entitlements",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"query":"queryListFeatures"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFeatureList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  createFeature: {
+    id: "createFeature",
+    method: "POST",
+    path: "/v1/payments/features",
+    url: "/v1/payments/features",
+    tag: "payments-entitlements",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyFeatureCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyFeature"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  getFeature: {
+    id: "getFeature",
+    method: "GET",
+    path: "/v1/payments/features/{id}",
+    url: "/v1/payments/features/:id",
+    tag: "payments-entitlements",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetFeature","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFeature"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  updateFeature: {
+    id: "updateFeature",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/payments/features/{id}",
+    url: "/v1/payments/features/:id",
+    tag: "payments-entitlements",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetFeature","query":"queryNone","header":"headerIfMatch","body":"bodyFeatureUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","organization_id","key","type","meter_id","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFeature"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getFeature",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  getProductFeatures: {
+    id: "getProductFeatures",
+    method: "GET",
+    path: "/v1/payments/products/{id}/features",
+    url: "/v1/payments/products/:id/features",
+    tag: "payments-entitlements",
+    scopes: ["payments:read"],
+    rateLimit: "default",
+    validators: {"path":"pathProductId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyProductFeatures"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    organizationSellers: true
+  },
+  setProductFeatures: {
+    id: "setProductFeatures",
+    method: "PUT",
+    path: "/v1/payments/products/{id}/features",
+    url: "/v1/payments/products/:id/features",
+    tag: "payments-entitlements",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathProductId","query":"queryNone","header":"headerIfMatch","body":"bodyProductFeaturesUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["product_id"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyProductFeatures"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getProductFeatures",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  listEntitlements: {
+    id: "listEntitlements",
+    method: "GET",
+    path: "/v1/payments/customers/{id}/entitlements",
+    url: "/v1/payments/customers/:id/entitlements",
+    tag: "payments-entitlements",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetCustomer","query":"queryListEntitlements"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyEntitlementList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  getEntitlement: {
+    id: "getEntitlement",
+    method: "GET",
+    path: "/v1/payments/customers/{id}/entitlements/{feature}",
+    url: "/v1/payments/customers/:id/entitlements/:feature",
+    tag: "payments-entitlements",
+    scopes: ["payments:read","payments:sell"],
+    rateLimit: "default",
+    validators: {"path":"pathGetEntitlement","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyEntitlement"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  setEntitlement: {
+    id: "setEntitlement",
+    method: "PUT",
+    path: "/v1/payments/customers/{id}/entitlements/{feature}",
+    url: "/v1/payments/customers/:id/entitlements/:feature",
+    tag: "payments-entitlements",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetEntitlement","query":"queryNone","header":"headerIfMatch","body":"bodyEntitlementUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["feature","feature_id","type","used","remaining","resets_at","source"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyEntitlement"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getEntitlement",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
+  deleteEntitlement: {
+    id: "deleteEntitlement",
+    method: "DELETE",
+    path: "/v1/payments/customers/{id}/entitlements/{feature}",
+    url: "/v1/payments/customers/:id/entitlements/:feature",
+    tag: "payments-entitlements",
+    scopes: ["payments:sell"],
+    rateLimit: "write",
+    validators: {"path":"pathGetEntitlement","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getEntitlement",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false,
+    unlimitedKey: true,
+    organizationSellers: true
+  },
   listMeters: {
     id: "listMeters",
     method: "GET",
@@ -5600,7 +5858,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-catalogue",
     scopes: ["payments:read"],
     rateLimit: "default",
-    validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfNoneMatch"},
+    validators: {"path":"pathProductId","query":"queryNone","header":"headerIfNoneMatch"},
     body: null,
     errors: [400,401,403,404,406,429,500,503],
     replies: {
@@ -5624,7 +5882,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "payments-catalogue",
     scopes: ["payments:sell"],
     rateLimit: "write",
-    validators: {"path":"pathGetProduct","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
+    validators: {"path":"pathProductId","query":"queryNone","header":"headerIfMatch","body":"bodyProductUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
     fixedFields: ["id","organization_id","created_by","created_at","updated_at"],
     errors: [400,401,403,404,406,412,413,415,429,500,503],

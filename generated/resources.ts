@@ -16,6 +16,12 @@ export interface Resources {
     update: 'updateCustomer'
     delete: 'deleteCustomer'
   }
+  Feature: {
+    list: 'listFeatures'
+    get: 'getFeature'
+    create: 'createFeature'
+    update: 'updateFeature'
+  }
   Meter: {
     list: 'listMeters'
     get: 'getMeter'
@@ -62,6 +68,7 @@ export interface ResourceInfo {
 export const resources: Record<keyof Resources, ResourceInfo> = {
   CustomRole: {"name":"custom role","event":"custom_role","prefix":"rol","path":"/organizations/{id}/roles","operations":{"list":"listCustomRoles","get":"getCustomRole","create":"createCustomRole","update":"updateCustomRole","delete":"deleteCustomRole"},"parameter":"role_id","place":"organization","outer":null,"fields":{},"absent":{"description":null}},
   Customer: {"name":"customer","event":"customer","prefix":"cus","path":"/payments/customers","operations":{"list":"listCustomers","get":"getCustomer","create":"createCustomer","update":"updateCustomer","delete":"deleteCustomer"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"user_id":null,"buyer_organization_id":null,"external_id":null,"email":null,"name":null,"address":null,"locale":null,"metadata":{}}},
+  Feature: {"name":"feature","event":"feature","prefix":"feat","path":"/payments/features","operations":{"list":"listFeatures","get":"getFeature","create":"createFeature","update":"updateFeature"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"meter_id":null,"active":true,"metadata":{}}},
   Meter: {"name":"meter","event":"meter","prefix":"mtr","path":"/payments/meters","operations":{"list":"listMeters","get":"getMeter","create":"createMeter","update":"updateMeter"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"property":null,"unit":null,"source":null,"active":true,"metadata":{}}},
   Product: {"name":"product","event":"product","prefix":"prod","path":"/payments/products","operations":{"list":"listProducts","get":"getProduct","create":"createProduct","update":"updateProduct"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"description":null,"active":true,"metadata":{}}},
   Price: {"name":"price","event":"price","prefix":"prc","path":"/payments/prices","operations":{"list":"listPrices","get":"getPrice","create":"createPrice","update":"updatePrice"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"recurring":null,"usage":null,"active":true,"metadata":{}}},

@@ -26,6 +26,7 @@ import { paymentsCheckout } from '../handlers/payments-checkout.ts'
 import { paymentsClock } from '../handlers/payments-clock.ts'
 import { paymentsCustomers } from '../handlers/payments-customers.ts'
 import { paymentsDisputes } from '../handlers/payments-disputes.ts'
+import { paymentsEntitlements } from '../handlers/payments-entitlements.ts'
 import { paymentsGateway } from '../handlers/payments-gateway.ts'
 import { paymentsMethods } from '../handlers/payments-methods.ts'
 import { paymentsOrders } from '../handlers/payments-orders.ts'
@@ -79,6 +80,7 @@ export const handlers: Operations = {
   ...paymentsClock,
   ...paymentsCustomers,
   ...paymentsDisputes,
+  ...paymentsEntitlements,
   ...paymentsGateway,
   ...paymentsMethods,
   ...paymentsOrders,
@@ -314,6 +316,16 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsMethods, 'setDefaultPaymentMethod'>>,
   Holds<Exact<typeof paymentsPortal, 'createPortalSession'>>,
   Holds<Exact<typeof paymentsPortal, 'getPortalSession'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'listFeatures'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'createFeature'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'getFeature'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'updateFeature'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'getProductFeatures'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'setProductFeatures'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'listEntitlements'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'getEntitlement'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'setEntitlement'>>,
+  Holds<Exact<typeof paymentsEntitlements, 'deleteEntitlement'>>,
   Holds<Exact<typeof paymentsUsage, 'listMeters'>>,
   Holds<Exact<typeof paymentsUsage, 'createMeter'>>,
   Holds<Exact<typeof paymentsUsage, 'getMeter'>>,
@@ -537,6 +549,11 @@ export const skeleton = {
     '/v1/payments/customers/{id}/payment-methods/{payment_method_id}/default': { post: route('setDefaultPaymentMethod') },
     '/v1/payments/customers/{id}/portal-sessions': { post: route('createPortalSession') },
     '/v1/payments/customers/{id}/portal-sessions/{portal_session_id}': { get: route('getPortalSession') },
+    '/v1/payments/features': { get: route('listFeatures'), post: route('createFeature') },
+    '/v1/payments/features/{id}': { get: route('getFeature'), put: route('updateFeature') },
+    '/v1/payments/products/{id}/features': { get: route('getProductFeatures'), put: route('setProductFeatures') },
+    '/v1/payments/customers/{id}/entitlements': { get: route('listEntitlements') },
+    '/v1/payments/customers/{id}/entitlements/{feature}': { get: route('getEntitlement'), put: route('setEntitlement'), delete: route('deleteEntitlement') },
     '/v1/payments/meters': { get: route('listMeters'), post: route('createMeter') },
     '/v1/payments/meters/{id}': { get: route('getMeter'), put: route('updateMeter') },
     '/v1/payments/meters/{id}/usage': { get: route('listMeterUsage') },

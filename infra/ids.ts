@@ -38,6 +38,7 @@ export type IdPrefix =
   | 'chunk'
   | 'cus'
   | 'mtr'
+  | 'feat'
   | 'prod'
   | 'prc'
   | 'ord'

@@ -8,6 +8,7 @@ import { forbidden, notFound } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
 import { openServiceAccount } from './organizations/service-accounts.ts'
 import { openCustomer } from './payments/customers.ts'
+import { openFeature } from './payments/entitlements.ts'
 import { requireSaleAccess } from './payments/sales.ts'
 import { requireSeller } from './payments/sellers.ts'
 import { openMeter } from './payments/usage/meters.ts'
@@ -47,6 +48,10 @@ async function openSold(tx: Transaction, request: AccessRequest): Promise<void> 
   }
   if (id.startsWith('mtr_')) {
     await openMeter(tx, request, id)
+    return
+  }
+  if (id.startsWith('feat_')) {
+    await openFeature(tx, request, id)
     return
   }
   const found = await sql.findSeller(tx, { id })

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, StreamingMethod, UploadOptions, WithFiles } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EndSignInHeaders, EndSignInPath, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, OpenPortalPath, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalCardForm, PortalLeaveForm, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PortalSubscriptionForm, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowPortalPlansPath, ShowPortalPlansQuery, ShowPortalQuery, ShowPortalReceiptPath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UpsertCustomerQuery, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CreateApiKeyHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, OpenPortalPath, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalCardForm, PortalLeaveForm, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PortalSubscriptionForm, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowPortalPlansPath, ShowPortalPlansQuery, ShowPortalQuery, ShowPortalReceiptPath, ShowSignInPageQuery, ShowTokenPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UpsertCustomerQuery, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -1615,6 +1615,90 @@ export interface GetPortalSessionInput extends CallOptions {
   path: GetPortalSessionPath
   /** Header fields of the request. */
   headers?: GetPortalSessionHeaders
+}
+
+/** The input of `listFeatures`. */
+export interface ListFeaturesInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListFeaturesQuery
+}
+
+/** The input of `createFeature`. */
+export interface CreateFeatureInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: CreateFeatureHeaders
+  /** A new feature. */
+  body: FeatureCreate
+}
+
+/** The input of `getFeature`. */
+export interface GetFeatureInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetFeaturePath
+  /** Header fields of the request. */
+  headers?: GetFeatureHeaders
+}
+
+/** The input of `updateFeature`. */
+export interface UpdateFeatureInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateFeaturePath
+  /** Header fields of the request. */
+  headers?: UpdateFeatureHeaders
+  /** The fields of the feature to change. */
+  body: FeatureUpdate
+}
+
+/** The input of `getProductFeatures`. */
+export interface GetProductFeaturesInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetProductFeaturesPath
+  /** Header fields of the request. */
+  headers?: GetProductFeaturesHeaders
+}
+
+/** The input of `setProductFeatures`. */
+export interface SetProductFeaturesInput extends CallOptions {
+  /** The parameters in the path. */
+  path: SetProductFeaturesPath
+  /** Header fields of the request. */
+  headers?: SetProductFeaturesHeaders
+  /** The features that replace those of the product. */
+  body: ProductFeaturesUpdate
+}
+
+/** The input of `listEntitlements`. */
+export interface ListEntitlementsInput extends CallOptions {
+  /** The parameters in the path. */
+  path: ListEntitlementsPath
+  /** The query parameters. */
+  query?: ListEntitlementsQuery
+}
+
+/** The input of `getEntitlement`. */
+export interface GetEntitlementInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetEntitlementPath
+  /** Header fields of the request. */
+  headers?: GetEntitlementHeaders
+}
+
+/** The input of `setEntitlement`. */
+export interface SetEntitlementInput extends CallOptions {
+  /** The parameters in the path. */
+  path: SetEntitlementPath
+  /** Header fields of the request. */
+  headers?: SetEntitlementHeaders
+  /** An override. */
+  body: EntitlementUpdate
+}
+
+/** The input of `deleteEntitlement`. */
+export interface DeleteEntitlementInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteEntitlementPath
+  /** Header fields of the request. */
+  headers?: DeleteEntitlementHeaders
 }
 
 /** The input of `listMeters`. */
@@ -3564,6 +3648,66 @@ export interface Methods {
    * Returns a portal session of a customer, without its `url`. Ended sessions return 404. Requires the scope `payments:sell`.
    */
   getPortalSession (input: GetPortalSessionInput): Answer<PortalSession>
+  /**
+   * List features: `GET /v1/payments/features`
+   *
+   * Returns the features of the operator; with `organization_id` those of this organization, for its admins. Requires the scope `payments:sell`.
+   */
+  listFeatures: OptionalListMethod<ListFeaturesInput, FeatureList, Feature>
+  /**
+   * Create a feature: `POST /v1/payments/features`
+   *
+   * Creates an active feature. Customers have it by a product (`setProductFeatures`) or by an override (`setEntitlement`). Only `name`, `active` and `metadata` can change later. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   */
+  createFeature (input: CreateFeatureInput): Answer<Feature>
+  /**
+   * Get a feature: `GET /v1/payments/features/{id}`
+   *
+   * Returns a feature. Only the seller gets it. Requires the scope `payments:sell`.
+   */
+  getFeature (input: GetFeatureInput): Answer<Feature>
+  /**
+   * Update a feature: `PUT /v1/payments/features/{id}`
+   *
+   * Changes the fields that are sent. An archived feature (`active: false`) cannot be added to a product; the customers of products that have it keep it. Requires the scope `payments:sell`.
+   */
+  updateFeature (input: UpdateFeatureInput): Answer<Feature>
+  /**
+   * Get the features of a product: `GET /v1/payments/products/{id}/features`
+   *
+   * Returns the features that customers with a subscription to the product have. Only its admins get those of a product of an organization.
+   */
+  getProductFeatures (input: GetProductFeaturesInput): Answer<ProductFeatures>
+  /**
+   * Set the features of a product: `PUT /v1/payments/products/{id}/features`
+   *
+   * Replaces the features of a product. Entitlements follow at once: those of current subscriptions, too. Requires the scope `payments:sell`.
+   */
+  setProductFeatures (input: SetProductFeaturesInput): Answer<ProductFeatures>
+  /**
+   * List the entitlements of a customer: `GET /v1/payments/customers/{id}/entitlements`
+   *
+   * Returns the features that a product or an override gives the customer, or that an override takes away. Requires the scope `payments:sell`.
+   */
+  listEntitlements: ListMethod<ListEntitlementsInput, EntitlementList, Entitlement>
+  /**
+   * Check a feature of a customer: `GET /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Returns whether the customer has a feature, with its limit and use. It is computed for each request, so that a change of a subscription, a product or an override counts from its response on. A feature that the customer does not have has `enabled: false`. Requires the scope `payments:sell`.
+   */
+  getEntitlement (input: GetEntitlementInput): Answer<Entitlement>
+  /**
+   * Override an entitlement: `PUT /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Gives a customer a feature, or takes it away, whatever the subscriptions say. Replaces the override that the customer has. Requires the scope `payments:sell`.
+   */
+  setEntitlement (input: SetEntitlementInput): Answer<Entitlement>
+  /**
+   * Remove an override: `DELETE /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Removes the override: the subscriptions decide again. Returns 404 without an override. Requires the scope `payments:sell`.
+   */
+  deleteEntitlement (input: DeleteEntitlementInput): Answer<undefined>
   /**
    * List meters: `GET /v1/payments/meters`
    *

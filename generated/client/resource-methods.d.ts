@@ -5,7 +5,7 @@ import type { Answer, CallOptions, EventStream, ListAnswer, StreamOptions, Uploa
 import type { WebhookRequest } from './webhooks.js'
 import type { ResumableOptions } from './resumable.js'
 import type { CreateDocumentForm, StreamChatEvent, StreamEventsEvent, StreamMessageEvent, UploadAvatarForm, UploadFileForm } from './operations.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEventHeaders, GetEventPath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEventsQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyList, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenIntrospection, TokenToIntrospect, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, CreateApiKeyHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyList, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenIntrospection, TokenToIntrospect, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadFileHeaders, UpsertCustomerHeaders, UpsertCustomerPath, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
 
 /** The methods of `client`. */
 export interface Resources {
@@ -1937,9 +1937,10 @@ export interface AiDocumentsResource {
 /** The methods of `client.payments`. */
 export interface PaymentsResource {
   customers: PaymentsCustomersResource
+  features: PaymentsFeaturesResource
+  products: PaymentsProductsResource
   meters: PaymentsMetersResource
   usage: PaymentsUsageResource
-  products: PaymentsProductsResource
   prices: PaymentsPricesResource
   orders: PaymentsOrdersResource
   refunds: PaymentsRefundsResource
@@ -2020,6 +2021,7 @@ export interface PaymentsCustomersResource {
   upsert (externalId: UpsertCustomerPath['external_id'], body: CustomerUpsert, options?: WithHeaders<CallOptions, UpsertCustomerHeaders>): Answer<Customer>
   paymentMethods: PaymentsCustomersPaymentMethodsResource
   portalSessions: PaymentsCustomersPortalSessionsResource
+  entitlements: PaymentsCustomersEntitlementsResource
 }
 
 /** The methods of `client.payments.customers.paymentMethods`. */
@@ -2088,6 +2090,152 @@ export interface PaymentsCustomersPortalSessionsResource {
    * @param options The signal, the time limit and more.
    */
   get (id: GetPortalSessionPath['id'], portalSessionId: GetPortalSessionPath['portal_session_id'], options?: WithHeaders<CallOptions, GetPortalSessionHeaders>): Answer<PortalSession>
+}
+
+/** The methods of `client.payments.customers.entitlements`. */
+export interface PaymentsCustomersEntitlementsResource {
+  /**
+   * List the entitlements of a customer: `GET /v1/payments/customers/{id}/entitlements`
+   *
+   * Returns the features that a product or an override gives the customer, or that an override takes away. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of a customer. It starts with `cus_`.
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (id: ListEntitlementsPath['id'], query?: ListEntitlementsQuery, options?: CallOptions): ListAnswer<EntitlementList, Entitlement>
+  /**
+   * Check a feature of a customer: `GET /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Returns whether the customer has a feature, with its limit and use. It is computed for each request, so that a change of a subscription, a product or an override counts from its response on. A feature that the customer does not have has `enabled: false`. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of a customer. It starts with `cus_`.
+   * @param feature The key of the feature.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetEntitlementPath['id'], feature: GetEntitlementPath['feature'], options?: WithHeaders<CallOptions, GetEntitlementHeaders>): Answer<Entitlement>
+  /**
+   * Override an entitlement: `PUT /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Gives a customer a feature, or takes it away, whatever the subscriptions say. Replaces the override that the customer has. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of a customer. It starts with `cus_`.
+   * @param feature The key of the feature.
+   * @param body An override.
+   * @param options The signal, the time limit and more.
+   */
+  set (id: SetEntitlementPath['id'], feature: SetEntitlementPath['feature'], body: EntitlementUpdate, options?: WithHeaders<CallOptions, SetEntitlementHeaders>): Answer<Entitlement>
+  /**
+   * Remove an override: `DELETE /v1/payments/customers/{id}/entitlements/{feature}`
+   *
+   * Removes the override: the subscriptions decide again. Returns 404 without an override. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of a customer. It starts with `cus_`.
+   * @param feature The key of the feature.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteEntitlementPath['id'], feature: DeleteEntitlementPath['feature'], options?: WithHeaders<CallOptions, DeleteEntitlementHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.payments.features`. */
+export interface PaymentsFeaturesResource {
+  /**
+   * List features: `GET /v1/payments/features`
+   *
+   * Returns the features of the operator; with `organization_id` those of this organization, for its admins. Requires the scope `payments:sell`.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListFeaturesQuery, options?: CallOptions): ListAnswer<FeatureList, Feature>
+  /**
+   * Create a feature: `POST /v1/payments/features`
+   *
+   * Creates an active feature. Customers have it by a product (`setProductFeatures`) or by an override (`setEntitlement`). Only `name`, `active` and `metadata` can change later. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   *
+   * @param body A new feature.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: FeatureCreate, options?: WithHeaders<CallOptions, CreateFeatureHeaders>): Answer<Feature>
+  /**
+   * Get a feature: `GET /v1/payments/features/{id}`
+   *
+   * Returns a feature. Only the seller gets it. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of the feature.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetFeaturePath['id'], options?: WithHeaders<CallOptions, GetFeatureHeaders>): Answer<Feature>
+  /**
+   * Update a feature: `PUT /v1/payments/features/{id}`
+   *
+   * Changes the fields that are sent. An archived feature (`active: false`) cannot be added to a product; the customers of products that have it keep it. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of the feature.
+   * @param body The fields of the feature to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateFeaturePath['id'], body: FeatureUpdate, options?: WithHeaders<CallOptions, UpdateFeatureHeaders>): Answer<Feature>
+}
+
+/** The methods of `client.payments.products`. */
+export interface PaymentsProductsResource {
+  /**
+   * Get the features of a product: `GET /v1/payments/products/{id}/features`
+   *
+   * Returns the features that customers with a subscription to the product have. Only its admins get those of a product of an organization.
+   *
+   * @param id The ID of a product. It starts with `prod_`.
+   * @param options The signal, the time limit and more.
+   */
+  getFeatures (id: GetProductFeaturesPath['id'], options?: WithHeaders<CallOptions, GetProductFeaturesHeaders>): Answer<ProductFeatures>
+  /**
+   * Set the features of a product: `PUT /v1/payments/products/{id}/features`
+   *
+   * Replaces the features of a product. Entitlements follow at once: those of current subscriptions, too. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of a product. It starts with `prod_`.
+   * @param body The features that replace those of the product.
+   * @param options The signal, the time limit and more.
+   */
+  setFeatures (id: SetProductFeaturesPath['id'], body: ProductFeaturesUpdate, options?: WithHeaders<CallOptions, SetProductFeaturesHeaders>): Answer<ProductFeatures>
+  /**
+   * List products: `GET /v1/payments/products`
+   *
+   * Returns all products of the operator, including inactive ones; with `organization_id` those of this organization, for its admins, with the scope `payments:sell`.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListProductsQuery, options?: CallOptions): ListAnswer<ProductList, Product>
+  /**
+   * Create a product: `POST /v1/payments/products`
+   *
+   * Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   *
+   * @param body A new product.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: ProductCreate, options?: WithHeaders<CallOptions, CreateProductHeaders>): Answer<Product>
+  /**
+   * Get a product: `GET /v1/payments/products/{id}`
+   *
+   * Returns a product, active or not. Use `listPrices` to get its prices. Only its admins get that of an organization.
+   *
+   * @param id The ID of the product.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetProductPath['id'], options?: WithHeaders<CallOptions, GetProductHeaders>): Answer<Product>
+  /**
+   * Update a product: `PUT /v1/payments/products/{id}`
+   *
+   * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `payments:sell`.
+   *
+   * @param id The ID of the product.
+   * @param body The fields of the product to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateProductPath['id'], body: ProductUpdate, options?: WithHeaders<CallOptions, UpdateProductHeaders>): Answer<Product>
 }
 
 /** The methods of `client.payments.meters`. */
@@ -2171,47 +2319,6 @@ export interface PaymentsUsageResource {
    * @param options The signal, the time limit and more.
    */
   void (eventId: VoidUsagePath['event_id'], query?: VoidUsageQuery, options?: WithHeaders<CallOptions, VoidUsageHeaders>): Answer<UsageEvent>
-}
-
-/** The methods of `client.payments.products`. */
-export interface PaymentsProductsResource {
-  /**
-   * List products: `GET /v1/payments/products`
-   *
-   * Returns all products of the operator, including inactive ones; with `organization_id` those of this organization, for its admins, with the scope `payments:sell`.
-   *
-   * @param query The query parameters.
-   * @param options The signal, the time limit and more.
-   */
-  list (query?: ListProductsQuery, options?: CallOptions): ListAnswer<ProductList, Product>
-  /**
-   * Create a product: `POST /v1/payments/products`
-   *
-   * Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
-   *
-   * @param body A new product.
-   * @param options The signal, the time limit and more.
-   */
-  create (body: ProductCreate, options?: WithHeaders<CallOptions, CreateProductHeaders>): Answer<Product>
-  /**
-   * Get a product: `GET /v1/payments/products/{id}`
-   *
-   * Returns a product, active or not. Use `listPrices` to get its prices. Only its admins get that of an organization.
-   *
-   * @param id The ID of the product.
-   * @param options The signal, the time limit and more.
-   */
-  get (id: GetProductPath['id'], options?: WithHeaders<CallOptions, GetProductHeaders>): Answer<Product>
-  /**
-   * Update a product: `PUT /v1/payments/products/{id}`
-   *
-   * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `payments:sell`.
-   *
-   * @param id The ID of the product.
-   * @param body The fields of the product to change.
-   * @param options The signal, the time limit and more.
-   */
-  update (id: UpdateProductPath['id'], body: ProductUpdate, options?: WithHeaders<CallOptions, UpdateProductHeaders>): Answer<Product>
 }
 
 /** The methods of `client.payments.prices`. */

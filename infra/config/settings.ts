@@ -783,6 +783,7 @@ const quotas = {
   quotaPrices: quota('prices', 100_000, 'prices, each organization'),
   quotaCustomers: quota('customers', 1_000_000, 'customers, each seller'),
   quotaMeters: quota('meters', 1000, 'meters, each seller'),
+  quotaFeatures: quota('features', 1000, 'features, each seller'),
   quotaPendingOrders: quota('pending_orders', 1000, 'orders that are not paid'),
 }
 

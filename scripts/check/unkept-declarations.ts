@@ -21,7 +21,15 @@ interface Duty {
 }
 
 /** They change only the usage, or what they start emits an event at its end. */
-const withoutEvent = ['createEmbeddings', 'syncSource', 'recordUsage', 'voidUsage']
+const withoutEvent = [
+  'createEmbeddings',
+  'syncSource',
+  'recordUsage',
+  'voidUsage',
+  'setProductFeatures',
+  'setEntitlement',
+  'deleteEntitlement',
+]
 
 const duties: Duty[] = [
   {

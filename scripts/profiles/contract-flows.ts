@@ -250,6 +250,13 @@ export const flows: Flow[] = [
       'deletePaymentMethod',
       'createPortalSession',
       'openPortal',
+      'createFeature',
+      'setProductFeatures',
+      'getProductFeatures',
+      'setEntitlement',
+      'getEntitlement',
+      'listEntitlements',
+      'deleteEntitlement',
       'getSubscription',
       'createProduct',
       'createPrice',
@@ -280,6 +287,17 @@ export const flows: Flow[] = [
       await call('getPaymentMethod', { as: 'operator', path: method })
       await call('setDefaultPaymentMethod', { as: 'operator', path: method })
       await call('deletePaymentMethod', { as: 'operator', path: method })
+      const fields = { key: `flow_${subscription.id.slice(4)}`, name: 'Projects', type: 'limit' }
+      const { body: feature } = await call('createFeature', { as: 'operator', body: fields })
+      const { body: sold } = await call('createProduct', { as: 'operator', body: { name: 'Plan' } })
+      const features = [{ feature_id: feature.id, limit: '10' }]
+      await call('setProductFeatures', { as: 'operator', path: { id: sold.id }, body: { features } })
+      await call('getProductFeatures', { path: { id: sold.id } })
+      const entitlement = { ...customer, feature: feature.key }
+      await call('setEntitlement', { as: 'operator', path: entitlement, body: { enabled: true, limit: '5' } })
+      await call('getEntitlement', { as: 'operator', path: entitlement })
+      await call('listEntitlements', { as: 'operator', path: customer })
+      await call('deleteEntitlement', { as: 'operator', path: entitlement })
       const { body: portal } = await call('createPortalSession', { as: 'operator', path: customer, body: {} })
       await call('openPortal', { path: { token: new URL(portal.url).pathname.split('/').at(-1)! } })
     },

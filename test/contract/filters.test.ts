@@ -16,6 +16,7 @@ import {
   insertedOrder,
   insertedPrice,
   insertedCustomer,
+  insertedFeature,
   insertedMeter,
   insertedProduct,
   insertedDispute,
@@ -729,6 +730,19 @@ t.test('meters are filtered by key, author and whether they are active', async (
   await assertFinds(t, request, { created_by }, [archived])
 })
 
+t.test('features are filtered by key, type, author and whether they are active', async (t) => {
+  const request = await requestFor(server, 'listFeatures')
+  const created_by = await createUser(server)
+  const key = `projects_${created_by}`
+  const active = await insertedFeature(server, { key, type: 'on_off' })
+  const archived = await insertedFeature(server)
+  await prisma.feature.update({ where: { id: archived }, data: { active: false, createdBy: created_by } })
+  await assertFinds(t, request, { key, type: 'on_off' }, [active])
+  await assertFinds(t, request, { key, active: 'false' }, [])
+  await assertFinds(t, request, { type: 'limit', active: 'false' }, [archived])
+  await assertFinds(t, request, { created_by }, [archived])
+})
+
 t.test('prices are filtered by product, currency and whether they are active', async (t) => {
   const request = await requestFor(server, 'listPrices')
   const product = await insertedProduct(server)
@@ -985,11 +999,19 @@ t.test('what is sold, and sales, are filtered by the seller', async (t) => {
   const price = { product_id: product.id, unit_amount: 100, currency: 'eur' }
   const { id: priceId } = (await caller.client.post('/payments/prices', price)).body
   const { id: customer } = (await caller.client.post('/payments/customers', of)).body
+  const goods = { key: 'projects', name: 'Projects', type: 'on_off' }
   const fields = { key: 'tokens', name: 'Tokens', aggregation: 'count' }
   const { id: meter } = (await caller.client.post('/payments/meters', { ...fields, ...of })).body
+  const feature = (await caller.client.post('/payments/features', { ...goods, ...of })).body.id
   const sale = { customer_id: customer, items: [{ price_id: priceId }] }
   const { body: order } = await caller.client.post('/payments/orders', sale)
-  const found = { listProducts: product.id, listPrices: priceId, listCustomers: customer, listMeters: meter }
+  const found = {
+    listProducts: product.id,
+    listPrices: priceId,
+    listCustomers: customer,
+    listMeters: meter,
+    listFeatures: feature,
+  }
   for (const [id, own] of Object.entries(found))
     await assertFinds(t, { id: id as OperationId, server, caller }, of, [own])
   const none = [

@@ -25,7 +25,9 @@ import {
   insertedOrder,
   insertedPrice,
   insertedCustomer,
+  insertedFeature,
   insertedMeter,
+  insertedOverride,
   insertedProduct,
   insertedDispute,
   insertedPayment,
@@ -72,6 +74,9 @@ const server = await startServer(t, {
 const { prisma } = server.services.database
 const lists = operationInfos.filter((info) => info.paged)
 const itemCount = 7
+/** An entitlement has no id: its feature has one. */
+const idOf = (item: { id?: string; feature_id?: string }): string => item.id ?? item.feature_id!
+
 const createMany = <T>(make: (i: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: itemCount }, (_, i) => make(i)))
 
@@ -320,6 +325,19 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     await prisma.meter.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request: await requestFor(server, 'listMeters'), ids }
   },
+  async listFeatures() {
+    await prisma.feature.deleteMany()
+    const ids = await createMany(() => insertedFeature(server, { name: 'Alike' }))
+    await prisma.feature.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request: await requestFor(server, 'listFeatures'), ids }
+  },
+  async listEntitlements() {
+    const customer = await insertedCustomer(server)
+    const ids = await createMany(
+      async (i) => (await insertedOverride(server, `alike_${i}`, customer)).feature,
+    )
+    return { request: { ...(await requestFor(server, 'listEntitlements')), params: { id: customer } }, ids }
+  },
   async listPrices() {
     const product = await insertedProduct(server)
     const ids = await createMany(() => insertedPrice(server, product))
@@ -455,7 +473,7 @@ async function walk(request: OperationRequest): Promise<string[]> {
   let reply = await send(request)
   for (let page = 1; ; page++) {
     t.match(reply, { status: 200, body: { pagination: { page } } })
-    ids.push(...reply.body.data.map((item: { id: string }) => item.id))
+    ids.push(...reply.body.data.map(idOf))
     const { next_cursor: cursor } = reply.body.pagination
     if (page > 1)
       t.same(
@@ -658,6 +676,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listProducts: 'products',
   listCustomers: 'customers',
   listMeters: 'meters',
+  listFeatures: 'features',
   listOrders: 'orders',
   listRefunds: 'refunds',
   listAllRefunds: 'refunds',
@@ -684,7 +703,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
         const { status, body } = await send(withQuery(request, { limit: '100', ...query }))
         t.equal(status, 200)
         t.equal(body.pagination.total, body.data.length, 'the total counts what the filter selects')
-        return body.data.map((item: { id: string }) => item.id)
+        return body.data.map(idOf)
       }
       const all = await idsFor({})
       const hour = (n: number): string => new Date(Date.now() + n * 3_600_000).toISOString()
@@ -709,7 +728,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
         const { status, body } = await send(withQuery(request, query))
         t.equal(status, 200)
         t.equal(body.pagination.total, body.data.length)
-        return body.data.map((item: { id: string }) => item.id).sort()
+        return body.data.map(idOf).sort()
       }
       t.same(await find({ 'metadata[a.b]': 'x y' }), [one, other].sort())
       t.same(await find({ 'metadata[a.b]': 'x y', 'metadata[n]': '1' }), [one])
@@ -740,7 +759,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
       for (const order of ['asc', 'desc']) {
         const whole = await send(withQuery(request, { sort, order, limit: '100' }))
         t.equal(whole.status, 200)
-        const all = whole.body.data.map((item: { id: string }) => item.id)
+        const all = whole.body.data.map(idOf)
         t.same(
           ids.filter((one) => !all.includes(one)),
           [],
@@ -773,7 +792,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
             has_more: cursor !== null,
           })
           t.equal(cursor === null, page * 3 >= all.length, 'the last page has no cursor')
-          collectedIds.push(...body.data.map((item: { id: string }) => item.id))
+          collectedIds.push(...body.data.map(idOf))
         }
         t.same(collectedIds, all, `${sort} ${order}: the pages contain each item once`)
         t.same(
@@ -802,7 +821,7 @@ for (const { id } of lists.filter(({ id }) => seeds[id] !== undefined)) {
       )
       for (const url of Object.values(links))
         t.ok(url.startsWith(`${server.url}${pathOf({ ...request, query: {} })}?`), url)
-      collectedIds.push(...reply.body.data.map((item: { id: string }) => item.id))
+      collectedIds.push(...reply.body.data.map(idOf))
       if (page > 1) t.equal((await follow(links.prev, caller)).body.pagination.page, page - 1)
       if (page === 2) {
         t.equal((await follow(links.first, caller)).body.pagination.page, 1)
@@ -902,17 +921,14 @@ for (const id of cursorLists) {
   t.test(`${id} returns every item once, oldest first, by its cursor`, async (t) => {
     const { request, ids } = await seedsOf(id)
     const whole = await send(withQuery(request, { limit: '100' }))
-    t.same(
-      whole.body.data.map((item: { id: string }) => item.id),
-      ids,
-    )
+    t.same(whole.body.data.map(idOf), ids)
     t.equal(whole.body.has_more, false)
     const collectedIds: string[] = []
     const cursors = new Set<string>()
     let cursor = 'start'
     for (let more = true; more;) {
       const { body } = await send(withQuery(request, { limit: '3', cursor }))
-      collectedIds.push(...body.data.map((item: { id: string }) => item.id))
+      collectedIds.push(...body.data.map(idOf))
       cursor = body.next_cursor
       t.notOk(cursors.has(cursor), 'each page ends at another place')
       cursors.add(cursor)

@@ -1,6 +1,7 @@
 // PUT merges: omitted fields keep their values, null clears a nullable field, and other fields reject null.
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { requestFor, operationInfos, send } from '../support/operations/operation-fixtures.ts'
 import { recordChanges } from '../support/server/changes.ts'
 import { allows, bodyOf, replyOf, type Schema } from '../support/contract/contract-schema.ts'
@@ -37,7 +38,11 @@ const withValueAt = (before: any, [name, ...rest]: string[], value: unknown): an
  */
 const replaced = new Set(['updateMember custom_role_id', 'updateSubscription items'])
 
-for (const { id, ifMatch } of operationInfos.filter((info) => info.method === 'PUT')) {
+/** They replace everything, or a whole list: see test/payments/entitlements.test.ts. */
+const replacing = ['setProductFeatures', 'setEntitlement']
+const merging = ({ id, method }: OperationInfo): boolean => method === 'PUT' && !replacing.includes(id)
+
+for (const { id, ifMatch } of operationInfos.filter(merging)) {
   const get = ifMatch as OperationId
   t.test(`${id} changes only the fields in the body`, async (t) => {
     t.equal(operations[get].method, 'GET')

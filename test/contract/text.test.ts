@@ -175,6 +175,7 @@ async function uniqueBody({
     ...(id === 'addMember' && { user_id: await newColleague(caller) }),
     ...('email' in body && { email: `${count}@text.example` }),
     ...(id === 'createMeter' && { key: `text_${count}` }),
+    ...(id === 'createFeature' && { key: `text_${count}` }),
     ...('text' in body && { text: `${body.text} ${count}` }),
     ...(id === 'createCheckout' && {
       order_id: await insertedOrder(server, caller.id, { projectId: project }),

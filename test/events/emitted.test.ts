@@ -138,6 +138,8 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateCustomer: 'customer.updated',
   deleteCustomer: 'customer.deleted',
   upsertCustomer: 'customer.updated',
+  createFeature: 'feature.created',
+  updateFeature: 'feature.updated',
   createMeter: 'meter.created',
   updateMeter: 'meter.updated',
   deletePaymentMethod: 'payment_method.deleted',
@@ -189,6 +191,8 @@ const questions: OperationId[] = [
 ]
 /** Usage is too frequent for events. */
 const frequent: OperationId[] = ['recordUsage', 'voidUsage']
+/** Operations that change what entitlements are computed from. Entitlements have no events. */
+const entitling: OperationId[] = ['setProductFeatures', 'setEntitlement', 'deleteEntitlement']
 /** Operations that move the test clock: the changes that become due emit the events. */
 const moving: OperationId[] = ['advanceTestClock']
 /**
@@ -221,7 +225,8 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
 }
 const writes = secured.filter(
   ({ id, method }) =>
-    method !== 'GET' && ![...questions, ...frequent, ...moving, ...unconfirmed, ...ending].includes(id),
+    method !== 'GET' &&
+    ![...questions, ...frequent, ...entitling, ...moving, ...unconfirmed, ...ending].includes(id),
 )
 /** The writes that are rolled back, after which the code is the same for all: the transaction's. */
 const rolledBack = writes.filter(
@@ -467,8 +472,8 @@ for (const info of writes) {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
       projectId: projectId ?? organizationId,
-      // Sellers read the events of a customer or a meter as those of a sale.
-      userId: /^(customer|meter)\./.test(type)
+      // Sellers read the events of a customer, a meter or a feature as those of a sale.
+      userId: /^(customer|meter|feature)\./.test(type)
         ? about.id
         : /^(payment_method|portal_session)\./.test(type)
           ? about.customer_id
@@ -565,10 +570,10 @@ for (const info of writes) {
     const { byStatus: others }: Fixture = fixtures[id]
     const ask = await requestFor(server, id)
     if (ask.caller !== server.admin) await listen(ask.caller)
-    // An invitation is not visible to other users, and a customer or a meter only to its seller.
+    // An invitation is not visible to other users, and a customer, a meter or a feature only to its seller.
     const isHidden =
       (info.projectAccess ?? info.organizationAccess)?.role === 'none' ||
-      /^\/v1\/payments\/(customers|meters)\/\{id\}/.test(info.path)
+      /^\/v1\/payments\/(customers|meters|features)\/\{id\}/.test(info.path)
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [

@@ -73,6 +73,8 @@ t.test('others cannot read or change the goods and customers of an organization'
   const event = { id: '1', meter: 'pages', customer_id: customer.id }
   const usage = { organization_id: shop.id, events: [event] }
   t.match(await shop.client.post('/payments/usage', usage), { status: 200 })
+  const feature = { key: 'pages', name: 'Pages', type: 'limit', organization_id: shop.id }
+  const { id: featureId } = (await shop.client.post('/payments/features', feature)).body
   const before = await changes()
   const asked = new Set<string | null>()
   for (const [who, client] of strangers)
@@ -82,6 +84,11 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['get', `${prices}?product_id=${product.id}`],
       ['get', `${customers}?${of}`],
       ['get', `/payments/meters?${of}`],
+      ['get', `/payments/features?${of}`],
+      ['get', `/payments/features/${featureId}`],
+      ['get', `${book}/features`],
+      ['get', `${ada}/entitlements`],
+      ['get', `${ada}/entitlements/pages`],
       ['get', book],
       ['get', pages],
       ['get', `${pages}/usage`],
@@ -98,6 +105,11 @@ t.test('others cannot read or change the goods and customers of an organization'
       ['post', '/payments/meters', { ...meter, key: 'mine' }],
       ['post', '/payments/usage', usage],
       ['post', `/payments/usage/1/void?${of}`],
+      ['post', '/payments/features', { ...feature, key: 'mine' }],
+      ['put', `/payments/features/${featureId}`, { name: 'Mine' }],
+      ['put', `${book}/features`, { features: [] }],
+      ['put', `${ada}/entitlements/pages`, { enabled: true }],
+      ['delete', `${ada}/entitlements/pages`],
       ['put', book, { name: 'Mine' }],
       ['put', pages, { name: 'Mine' }],
       ['put', `${prices}/${price.id}`, { active: false }],

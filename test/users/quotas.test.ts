@@ -212,6 +212,13 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
       () =>
         client.post('/payments/meters', { key: `m${unique()}`, name: 'Tokens', aggregation: 'count' }),
   },
+  features: {
+    role: 'admin',
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/payments/features', { key: `f${unique()}`, name: 'Projects', type: 'limit' }),
+  },
   pending_orders: {
     prepare: async ({ client }) => {
       const { price } = await createCatalog(server)

@@ -34,6 +34,8 @@ AS $function$
       'deleted_at IS NULL AND coalesce(organization_id, created_by) IS NOT NULL', 'deleted_at', true),
     ('meters', 'meters', 'coalesce(organization_id, created_by)', 'count(*)',
       'coalesce(organization_id, created_by) IS NOT NULL', NULL, true),
+    ('features', 'features', 'coalesce(organization_id, created_by)', 'count(*)',
+      'coalesce(organization_id, created_by) IS NOT NULL', NULL, true),
     ('products', 'products', 'organization_id', 'count(*)', 'organization_id IS NOT NULL', NULL, true),
     ('prices', 'prices', 'organization_id', 'count(*)', 'organization_id IS NOT NULL', NULL, true),
     ('organizations', 'organizations', 'created_by', 'count(*)', 'true', NULL, false),

@@ -1,5 +1,5 @@
--- A deleted customer has no cards, is removed at the gateways, and has no way into the portal. A job deletes
--- the usage.
+-- A deleted customer has no cards and no overrides, is removed at the gateways, and has no way into the
+-- portal. A job deletes the usage.
 CREATE OR REPLACE FUNCTION forget_customer()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -8,6 +8,7 @@ BEGIN
   DELETE FROM payment_methods WHERE customer_id = NEW.id;
   DELETE FROM gateway_customers WHERE customer_id = NEW.id;
   DELETE FROM portal_sessions WHERE customer_id = NEW.id;
+  DELETE FROM entitlement_overrides WHERE customer_id = NEW.id;
   INSERT INTO forgotten_usage (customer_id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $function$;

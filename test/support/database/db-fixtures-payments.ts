@@ -2,6 +2,8 @@
 // is the sandbox.
 import { randomInt } from 'node:crypto'
 import * as customers from '../../../generated/sql/customers.ts'
+import * as entitlements from '../../../generated/sql/entitlements.ts'
+import * as features from '../../../generated/sql/features.ts'
 import * as meters from '../../../generated/sql/meters.ts'
 import * as prices from '../../../generated/sql/prices.ts'
 import * as products from '../../../generated/sql/products.ts'
@@ -132,6 +134,45 @@ export async function insertedMeter(
   }
   await meters.insert(database, { ...row, id, created_at: timeOf(id) })
   return id
+}
+
+/** A feature of the operator with a limit. */
+export async function insertedFeature(
+  { services: { database } }: TestServer,
+  fields: Partial<components['schemas']['FeatureCreate']> = {},
+): Promise<string> {
+  const id = newIdAt('feat', await paymentsNow(database))
+  const row = {
+    organization_id: null,
+    key: `key_${id}`,
+    name: 'Projects',
+    type: 'limit' as const,
+    meter_id: null,
+    active: true,
+    metadata: {},
+    created_by: null,
+    ...fields,
+  }
+  await features.insert(database, { ...row, id, created_at: timeOf(id) })
+  return id
+}
+
+/** A customer with an override of a feature with the key. */
+export async function insertedOverride(
+  server: TestServer,
+  key: string,
+  customer?: string,
+): Promise<{ customer: string; feature: string }> {
+  const customerId = customer ?? (await insertedCustomer(server))
+  const feature = await insertedFeature(server, { key })
+  await entitlements.setOverride(server.services.database, {
+    customer_id: customerId,
+    feature_id: feature,
+    enabled: true,
+    limit: '5',
+    expires_at: null,
+  })
+  return { customer: customerId, feature }
 }
 
 type PriceFields = Partial<components['schemas']['PriceCreate']>

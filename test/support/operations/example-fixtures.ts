@@ -57,6 +57,7 @@ export async function exampleFixtureFor(server: TestServer, id: OperationId): Pr
       real.set(`${kind}_${exampleSuffix}`, value)
   }
   if (ask.params?.token !== undefined) real.set(exampleToken, ask.params.token)
+  if (ask.params?.feature !== undefined) real.set('projects', ask.params.feature)
   const example = examples[id].request.body?.value
   if (signInTags.includes(operations[id].tag)) addSecrets(real, example, ask.body)
   const attached = Object.values(ask.body ?? {}).find(

@@ -11,7 +11,9 @@ import {
   insertedConfirmation,
   insertedCustomer,
   insertedDispute,
+  insertedFeature,
   insertedMeter,
+  insertedOverride,
   insertedPayment,
   insertedPaymentMethod,
   insertedRefund,
@@ -92,6 +94,22 @@ async function usageOf(server: TestServer) {
 const onMeter =
   (body?: Body): RequestBuilder =>
   async ({ server }) => ({ params: { id: await insertedMeter(server) }, body: body?.() })
+
+const newFeature = () => ({ key: `feature_${fresh()}`, name: `Projects ${fresh()}`, type: 'limit', metadata })
+const onFeature =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => ({ params: { id: await insertedFeature(server) }, body: body?.() })
+const onProductFeatures: RequestBuilder = async ({ server }) => ({
+  params: { id: await insertedProduct(server) },
+  body: { features: [{ feature_id: await insertedFeature(server), limit: '10.5' }] },
+})
+const onOverride =
+  (body?: Body): RequestBuilder =>
+  async ({ server }) => {
+    const key = `feature_${fresh()}`
+    const { customer } = await insertedOverride(server, key)
+    return { params: { id: customer, feature: key }, body: body?.() }
+  }
 
 const onPrice =
   (body?: Body): RequestBuilder =>
@@ -384,6 +402,28 @@ export const paymentsFixtures = {
     },
     byStatus: { 404: () => ({ params: { event_id: fresh() } }) },
   },
+  listFeatures: { build: () => ({}), byStatus: { 404: ofNoOrganization } },
+  createFeature: {
+    build: () => ({ body: newFeature() }),
+    byStatus: {
+      404: () => ({ body: { ...newFeature(), organization_id: `org_${unknownUlid}` } }),
+      409: async ({ server }) => {
+        const { key } = newFeature()
+        await insertedFeature(server, { key })
+        return { body: { ...newFeature(), key } }
+      },
+    },
+  },
+  getFeature: { build: onFeature() },
+  updateFeature: { build: onFeature(() => ({ name: `Projects ${fresh()}`, active: false, metadata })) },
+  getProductFeatures: { build: onProduct() },
+  setProductFeatures: { build: onProductFeatures },
+  listEntitlements: { build: onCustomer() },
+  getEntitlement: { build: onOverride() },
+  setEntitlement: {
+    build: onOverride(() => ({ enabled: true, limit: '12.5', expires_at: '2099-01-01T00:00:00.000Z' })),
+  },
+  deleteEntitlement: { build: onOverride() },
   listPrices: {
     build: onCatalogue,
     byStatus: { 404: () => ({ query: { product_id: `prod_${unknownUlid}` } }) },

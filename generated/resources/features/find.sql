@@ -1,0 +1,5 @@
+-- A feature.
+-- @optional
+SELECT {columns}
+FROM features t
+WHERE t.id = :id

@@ -1,0 +1,6 @@
+-- A feature, locked against other writers.
+-- @optional
+SELECT {columns}
+FROM features t
+WHERE t.id = :id
+FOR NO KEY UPDATE

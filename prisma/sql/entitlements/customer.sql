@@ -1,0 +1,31 @@
+-- The features f of the seller of a customer, with the override o that has not expired, the product p that
+-- gives the most, the limit l, and the usage m in the period. The statement has the time of the customer.
+FROM (SELECT enter_customer_time(:customer_id) AS now) t
+  JOIN customers c ON c.id = :customer_id
+  JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
+  LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
+    AND (o.expires_at IS NULL OR o.expires_at > t.now)
+  LEFT JOIN LATERAL (
+    SELECT pf.feature_id, pf.limit_value, s.period_start, s.period_end
+    FROM subscriptions s
+      CROSS JOIN jsonb_to_recordset(coalesce(s.items, jsonb_build_array(jsonb_build_object('price_id',
+        s.price_id)))) AS item (price_id text)
+      JOIN prices pr ON pr.id = item.price_id
+      JOIN product_features pf ON pf.product_id = pr.product_id AND pf.feature_id = f.id
+    WHERE s.customer_id = c.id AND s.status IN ('active', 'trialing', 'past_due')
+    ORDER BY pf.limit_value DESC NULLS FIRST, s.period_end, s.id
+    LIMIT 1
+  ) p ON true
+  CROSS JOIN LATERAL (
+    SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
+  ) l
+  LEFT JOIN LATERAL (
+    SELECT meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
+      AS used, period.end AS resets_at
+    FROM (SELECT
+      coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
+      coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
+        AT TIME ZONE 'UTC') AS "end"
+    ) period
+    WHERE f.type = 'metered'
+  ) m ON true
