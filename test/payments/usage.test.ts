@@ -337,6 +337,83 @@ t.test('the time of an event is in the window of the time of its customer', asyn
   t.equal(await tally.quantity(tomorrow, later), '2')
 })
 
+t.test('the platform feeds meters with what the user of a customer uses', async (t: Test) => {
+  const sources = {
+    requests: 'requests',
+    downloaded_bytes: 'downloaded_bytes',
+    answers: 'answers',
+    prompt_tokens: 'prompt_tokens',
+    completion_tokens: 'completion_tokens',
+    tokens: 'prompt_tokens + completion_tokens',
+    cost_micros: 'cost_micros',
+  }
+  const person = await server.person()
+  const { id: organizationId } = (await person.client.post('/organizations', { name: 'Buyer' })).body
+  const { id: project } = (await person.client.post('/projects', { name: 'Own' })).body
+  const shared = (await person.client.post('/projects', { name: 'Shared', organization_id: organizationId }))
+    .body
+  await server.services.requestRecorder.flush()
+  const user = await insertedCustomer(server, { user_id: person.id })
+  const buyer = await insertedCustomer(server, { buyer_organization_id: organizationId })
+  const meters = new Map<string, string>()
+  for (const source of Object.keys(sources)) {
+    const fields = {
+      key: fresh(),
+      name: 'Fed',
+      aggregation: 'sum',
+      source,
+      dimensions: ['project_id', 'model'],
+    }
+    const { body } = await client.post('/payments/meters', fields)
+    t.equal(body.source, source)
+    meters.set(source, body.id)
+  }
+  const { rows: before } = await pool.query('SELECT * FROM usage_counts WHERE user_id = $1', [person.id])
+  const chat = async (project_id?: string): Promise<void> => {
+    t.match(await person.client.post('/ai/chat', { message: 'How are you?', project_id }), { status: 200 })
+  }
+  await chat()
+  await chat(project)
+  await chat(shared.id)
+  await person.client.get('/user')
+  await (await server.person()).client.post('/ai/chat', { message: 'Not a customer' })
+  await server.services.requestRecorder.flush()
+  const tomorrow = new Date(Date.now() + 24 * hourMs)
+  for (const step of [async () => {}, fold]) {
+    await step()
+    for (const [source, columns] of Object.entries(sources)) {
+      for (const [customer, isShared] of [
+        [user, false],
+        [buyer, true],
+      ] as const) {
+        const sum = (rows: any[]): number =>
+          rows
+            .filter((row) => (row.project_id === shared.id) === isShared)
+            .reduce((n, row) => columns.split(' + ').reduce((m, name) => m + Number(row[name]), n), 0)
+        const { rows: after } = await pool.query('SELECT * FROM usage_counts WHERE user_id = $1', [person.id])
+        const { rows } = await pool.query('SELECT meter_quantity($1, $2, $3, $4)::int AS n', [
+          meters.get(source),
+          customer,
+          // In the middle of the hour: the whole hour counts where it begins.
+          minute(30),
+          tomorrow,
+        ])
+        t.equal(rows[0].n, sum(after) - sum(before), `${source} ${customer}`)
+        if (source === 'answers') t.equal(rows[0].n, isShared ? 1 : 2)
+      }
+    }
+  }
+  const report = `/payments/meters/${meters.get('answers')}/usage?group_by=project_id&customer_id=${user}`
+  t.same(
+    (await client.get(report)).body.data.map((row: any) => row.dimensions.project_id).toSorted(),
+    [null, project].toSorted(),
+  )
+  await client.put(`/payments/meters/${meters.get('answers')}`, { active: false })
+  await chat()
+  const { pagination } = (await client.get(report)).body
+  t.equal(pagination.total, 2, 'an archived meter is not fed')
+})
+
 t.test('the usage of a deleted customer is deleted', async (t: Test) => {
   const tallies = [await createTally(), await createTally({ aggregation: 'unique' })]
   for (const { record } of tallies) await record(used(1))
