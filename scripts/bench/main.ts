@@ -24,6 +24,7 @@ import { benchScale } from './scale.ts'
 import { benchStorage } from './storage.ts'
 import { openStage, type Stage } from './stage.ts'
 import { benchStart } from './start.ts'
+import { benchUsage } from './usage.ts'
 import { benchUsers } from './users.ts'
 import { benchProfiles } from './profiles.ts'
 import { answerHelp } from '../../infra/command-help.ts'
@@ -64,6 +65,9 @@ const benchmarks: Record<string, (stage: Stage, quick: boolean) => Promise<strin
       stage,
       quick ? { rounds: 2, seconds: 0.5, deliveries: 500 } : { rounds: 10, seconds: 0.4, deliveries: 4_000 },
     )
+  },
+  async usage(stage, quick) {
+    return await benchUsage(stage, quick ? { rounds: 2, batches: 20 } : { rounds: 6, batches: 100 })
   },
   async storage(stage, quick) {
     return await benchStorage(

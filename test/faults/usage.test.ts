@@ -149,7 +149,8 @@ t.test(`${total} events count once in spite of ${kills} kills`, { timeout: 2_300
   t.equal(await count(differentValues), 0, 'and the different values')
   t.equal(
     await count(
-      "SELECT sum(quantity) AS count FROM usage_hours h JOIN meters m ON m.id = h.meter_id WHERE m.key = 'sum'",
+      `SELECT sum(h.quantity) AS count FROM usage_hours h JOIN meters m ON m.id = h.meter_id
+        WHERE m.key = 'sum'`,
     ),
     sum - voidedSum,
     'the sum is that of the events that were sent',

@@ -1,0 +1,135 @@
+// Benchmark of usage: the events that PostgreSQL takes per second of its CPU, in batches of 1,000, and what
+// adding them up costs.
+import { randomInt } from 'node:crypto'
+import * as customersSql from '../../generated/sql/customers.ts'
+import * as metersSql from '../../generated/sql/meters.ts'
+import { openDatabase, type Database } from '../../infra/database/database.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
+import { runRetention } from '../../infra/jobs/retention.ts'
+import { recordUsage } from '../../services/payments/usage/record-usage.ts'
+import { usageFoldTasks } from '../../services/payments/usage/retention.ts'
+import { atLeast, type Result } from './goals.ts'
+import { createDatabase } from './population.ts'
+import { largest, statementsOf } from './spent.ts'
+import { postgresCpu, type Stage } from './stage.ts'
+import { count, table } from './table.ts'
+
+const perBatch = 1_000
+const customers = 200
+const hourMs = 3_600_000
+/** The events are of the last hours. */
+const hours = 6
+const regions = 4
+
+export async function benchUsage(
+  stage: Stage,
+  { rounds, batches }: { rounds: number; batches: number },
+): Promise<Result> {
+  const { url: serverUrl, dataDir } = await stage.postgres()
+  const url = await createDatabase(serverUrl, 'bench_usage')
+  const database = openDatabase({ url, poolSize: 2 })
+  try {
+    const ids = await addSeller(database)
+    const record = async (n: number): Promise<void> => {
+      for (let i = 0; i < n; i++) {
+        const events = newEvents(ids)
+        await database.transaction(async (tx) => await recordUsage(tx, null, events, { windowDays: 35 }))
+      }
+    }
+    const fold = async (): Promise<unknown> =>
+      await runRetention(database, { tasks: usageFoldTasks(), leads: () => true })
+    await record(batches)
+    await fold()
+    const best = { record: Infinity, server: Infinity, fold: Infinity }
+    for (let round = 0; round < rounds; round++) {
+      const own = process.cpuUsage()
+      const postgres = await cpuOf(dataDir, () => record(batches))
+      const { user, system } = process.cpuUsage(own)
+      best.record = Math.min(best.record, postgres / (batches * perBatch))
+      best.server = Math.min(best.server, (user + system) / 1e6 / (batches * perBatch))
+      best.fold = Math.min(best.fold, (await cpuOf(dataDir, fold)) / (batches * perBatch))
+    }
+    const spent = await statementsOf({ url, dataDir }, async () => {
+      await record(batches)
+      await fold()
+    })
+    const text = [
+      `CPU of an event of usage in µs, in batches of ${count(perBatch)} for ${customers} customers, ` +
+        `${hours} hours and ${regions} regions: the least of ${rounds} rounds of ${batches} batches.`,
+      '',
+      table(
+        ['', 'PostgreSQL', 'the server, without HTTP'],
+        [
+          ['recorded', (best.record * 1e6).toFixed(1), (best.server * 1e6).toFixed(1)],
+          ['added up', (best.fold * 1e6).toFixed(1), ''],
+        ],
+      ),
+    ].join('\n')
+    const goal = atLeast(20_000, {
+      name: 'events of usage per second of the CPU of PostgreSQL, recorded and added up',
+      value: 1 / (best.record + best.fold),
+      digits: 0,
+      timeSpent: largest(spent),
+    })
+    return { text, goals: [goal] }
+  } finally {
+    await database.close()
+  }
+}
+
+async function cpuOf(dataDir: string, work: () => Promise<unknown>): Promise<number> {
+  const before = postgresCpu(dataDir)
+  await work()
+  return postgresCpu(dataDir) - before
+}
+
+/** A meter of the operator with a dimension, and customers. @returns the ids of the customers. */
+async function addSeller(database: Database): Promise<string[]> {
+  const meter = newId('mtr')
+  await metersSql.insert(database, {
+    id: meter,
+    organization_id: null,
+    key: 'tokens',
+    name: 'Tokens',
+    aggregation: 'sum',
+    property: 'tokens',
+    unit: 'token',
+    dimensions: ['region'],
+    source: null,
+    active: true,
+    metadata: {},
+    created_by: null,
+    created_at: timeOf(meter),
+  })
+  const ids = Array.from({ length: customers }, () => newId('cus'))
+  for (const [i, id] of ids.entries())
+    await customersSql.insert(database, {
+      id,
+      organization_id: null,
+      user_id: null,
+      buyer_organization_id: null,
+      external_id: `crm-${i}`,
+      email: null,
+      name: null,
+      address: null,
+      tax_ids: [],
+      locale: null,
+      metadata: {},
+      created_by: null,
+      created_at: timeOf(id),
+    })
+  return ids
+}
+
+let next = 0
+
+function newEvents(ids: string[]) {
+  const now = Date.now()
+  return Array.from({ length: perBatch }, () => ({
+    id: `call-${next++}`,
+    meter: 'tokens',
+    customer_id: ids[randomInt(ids.length)],
+    at: new Date(now - randomInt(hours * hourMs)).toISOString(),
+    properties: { tokens: randomInt(10_000), region: `r${randomInt(regions)}` },
+  }))
+}
