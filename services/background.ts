@@ -65,6 +65,7 @@ export async function startBackgroundWorkers(
     gateways,
     receiptMails,
     dunning,
+    usageDays,
     jobs,
     storage,
     providers,
@@ -122,6 +123,7 @@ export async function startBackgroundWorkers(
     gateways,
     receiptMails,
     dunning,
+    usageDays,
     onError,
     interval,
   })
@@ -135,6 +137,7 @@ export async function startBackgroundWorkers(
             gateways,
             receiptMails,
             dunning,
+            usageDays,
             jobs: gatewayJobs,
             onError,
             interval,

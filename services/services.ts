@@ -30,7 +30,13 @@ import { Listener } from '../infra/database/notifications.ts'
 import { ReadReplica, writesChannel, type ReadReplicaOptions } from '../infra/database/read-replica.ts'
 import { AuditRecorder } from './audit/recorder.ts'
 import { createOidcProviders, type Providers as OidcProviders } from './auth/oidc/oidc.ts'
-import { createGateways, type Dunning, type GatewayJob, type Gateways } from './payments/gateway.ts'
+import {
+  createGateways,
+  type Dunning,
+  type GatewayJob,
+  type Gateways,
+  type UsageDays,
+} from './payments/gateway.ts'
 import { ReceiptMails } from './payments/receipts/mail.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
@@ -97,6 +103,7 @@ export interface Services {
   gateways: Gateways
   receiptMails: ReceiptMails
   dunning: Dunning
+  usageDays: UsageDays
   /** The queue of calls to the payment gateway. */
   gatewayJobs: Queue<GatewayJob>
   /** Searches in knowledge bases. */
@@ -259,6 +266,7 @@ export function createServices({
     gateways,
     receiptMails,
     dunning: { days: config.paymentRetryDays, end: config.paymentRetryEnd },
+    usageDays: { accepted: config.usageWindowDays, kept: config.usageEventDays },
     gatewayJobs,
     searches,
     generations,

@@ -2299,7 +2299,7 @@ export interface PaymentsUsageResource {
    *
    * Each event has an `id` of yours. A repeated `id` is a duplicate, whatever the event contains: it is
    * ignored, in this request and in later ones. So send a batch again when its answer was lost. IDs are
-   * remembered until the time of the event is 90 days ago. An event whose time is older than 35 days is
+   * remembered until the time of the event is 100 days ago. An event whose time is older than 35 days is
    * refused, so an event with a time never counts twice. The operator can change both numbers.
    *
    * Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not

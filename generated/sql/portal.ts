@@ -176,7 +176,7 @@ export interface ListOrdersRow {
 export const listPlans = many<{ id: string; customer_id: string; limit: number }, ListPlansRow>(
   'portal/list-plans',
   `SELECT q.id, q.unit_amount, q.currency, q.interval AS "interval", q.interval_count AS "interval_count",
-  d.name, q.id = s.price_id AS "is_current"
+  d.name, q.id = s.price_id AS "is_current", q.usage IS NOT NULL AS has_usage
 FROM subscriptions s JOIN prices p ON p.id = s.price_id JOIN products d ON d.id = p.product_id
   JOIN prices q ON q.product_id = p.product_id AND q.currency = p.currency AND q.interval IS NOT NULL
 WHERE s.id = $1 AND s.customer_id = $2 AND (q.active AND d.active OR q.id = s.price_id)
@@ -192,6 +192,7 @@ export interface ListPlansRow {
   interval_count: number
   name: string
   is_current: boolean
+  has_usage: boolean
 }
 
 /**
@@ -202,10 +203,11 @@ export const listSubscriptions = many<{ customer_id: string; limit: number }, Li
   'portal/list-subscriptions',
   `SELECT s.id, s.status, s.cancel_at_period_end, s.change IS NOT NULL AS "changes",
   s.period_end, p.currency, p.interval AS "interval",
-  p.interval_count AS "interval_count", i.name AS "name", i.amount AS "amount"
+  p.interval_count AS "interval_count", i.name AS "name", i.amount AS "amount",
+  i.has_usage AS "has_usage"
 FROM subscriptions s JOIN prices p ON p.id = s.price_id, LATERAL (
   SELECT string_agg(concat(r.name, CASE WHEN item.quantity > 1 THEN concat(' × ', item.quantity) END), ', ')
-    AS name, sum(q.unit_amount * item.quantity)::bigint AS amount
+    AS name, sum(q.unit_amount * item.quantity)::bigint AS amount, bool_or(q.usage IS NOT NULL) AS has_usage
   FROM jsonb_to_recordset(coalesce(s.items, jsonb_build_array(
     jsonb_build_object('price_id', s.price_id, 'quantity', s.quantity))))
     item (price_id text, quantity integer)
@@ -227,4 +229,5 @@ export interface ListSubscriptionsRow {
   interval_count: number
   name: string
   amount: number
+  has_usage: boolean
 }

@@ -85,8 +85,8 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
     throw new ConfigError('DATABASE_DIRECT_URL needs DATABASE_URL.')
   if (values.databaseReadUrl !== null && values.databaseUrl === null)
     throw new ConfigError('DATABASE_READ_URL needs DATABASE_URL.')
-  if (values.usageEventDays < values.usageWindowDays + 31)
-    throw new ConfigError('USAGE_EVENT_DAYS must be at least 31 more than USAGE_WINDOW_DAYS.')
+  if (values.usageEventDays < values.usageWindowDays + 65)
+    throw new ConfigError('USAGE_EVENT_DAYS must be at least 65 more than USAGE_WINDOW_DAYS.')
   return Object.freeze({
     ...values,
     bootstrapEmail: values.bootstrapEmail.toLowerCase(),

@@ -622,12 +622,13 @@ const payments = {
       next period, if its period ended at most this many days ago.`,
   }),
   usageEventDays: integer('USAGE_EVENT_DAYS', {
-    min: 32,
+    min: 66,
     max: 36500,
-    default: 90,
+    default: 100,
     description: `
-      How many days events of usage are kept: their ids are remembered, and they can be voided. At least 31
-      more than USAGE_WINDOW_DAYS. The usage of each hour is kept for 25 months.`,
+      How many days events of usage are kept: their ids are remembered, and they can be voided. At least 65
+      more than USAGE_WINDOW_DAYS: a period of a month is counted again with the next order, at most so much
+      later. The usage of each hour is kept for 25 months.`,
   }),
   organizationSales: oneOf('ORGANIZATION_SALES', {
     values: ['sandbox', 'all'],

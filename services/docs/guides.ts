@@ -25,6 +25,7 @@ export const guideNames = [
   'openai-answers',
   'payments',
   'subscriptions',
+  'usage-billing',
   'selling',
   'customer-portal',
   'events-and-webhooks',

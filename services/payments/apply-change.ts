@@ -69,10 +69,11 @@ interface UnusedTime {
 /** Makes the change that waited for an order, as of the order: it was quoted then. */
 export async function applyChange(
   tx: Transaction,
-  { events, gateways }: PaymentServices,
+  services: PaymentServices,
   subscription: OwnedSubscription,
   { order, at }: { order: OwnedOrder; at: Date },
 ): Promise<void> {
+  const { events, gateways } = services
   const { items, unused_amount: unused } = subscription.scheduled_change!
   const { restarts, gateway, owed, usage = [] } = subscription.change_terms!
   const spent = Math.min(unused, order.credit_amount)
@@ -84,7 +85,7 @@ export async function applyChange(
     owed,
     at: new Date(order.created_at),
   })
-  await chargeUsage(tx, usage, at)
+  await chargeUsage(tx, services, usage, at)
   await countUsage(tx, changed, new Date(order.created_at))
   await emitSubscriptionUpdated(tx, events, subscription, changed)
 }

@@ -44,8 +44,8 @@ export async function endSubscription(
   const ended = await cancelSubscriptionAndOrder(tx, services, subscription, at)
   const { owed_amount: owed, current_period_end: periodEnd, cancel_at_period_end: ends } = subscription
   const endsAt = ends ? new Date(Math.min(at.getTime(), Date.parse(periodEnd!))) : at
-  const usage = await readDueUsage(tx, subscription, { at: endsAt, room: maxOrderAmount - owed })
-  await chargeUsage(tx, usage.charged, at)
+  const usage = await readDueUsage(tx, services, subscription, { at: endsAt, room: maxOrderAmount - owed })
+  await chargeUsage(tx, services, usage.charged, at)
   const { price_id: priceId, gateway } = ended
   const lines = [...(owed > 0 ? [owedLine(priceId, owed)] : []), ...usage.lines]
   if (lines.length === 0) return ended

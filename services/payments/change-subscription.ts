@@ -169,10 +169,11 @@ export async function dropChange(
 /** Prices a change. Throws as `changeSubscription` does. */
 async function quoteOf(
   db: Db,
-  { gateways }: PaymentServices,
+  services: PaymentServices,
   subscription: OwnedSubscription,
   { items, proration = 'now', apply }: SubscriptionChange,
 ): Promise<QuotedChange> {
+  const { gateways } = services
   const { status, items: current, gateway } = subscription
   if (!isPaidOrTrialing(status)) throw invalidState('subscription', status)
   if (apply === 'period_end' && subscription.cancel_at_period_end)
@@ -197,7 +198,7 @@ async function quoteOf(
     apply === 'period_end'
       ? { lines: [], unused: 0, owed: 0, restarts: false }
       : payOwed(quoteChargeable(from, next, terms, newGateway), subscription.owed_amount)
-  const due = await usageOf(db, subscription, quote, newGateway.minimumOf(next.currency), next.now)
+  const due = await usageOf(db, services, subscription, quote, newGateway.minimumOf(next.currency), next.now)
   return {
     quote: { ...quote, lines: [...quote.lines, ...due.lines] },
     usage: due.charged,
@@ -210,6 +211,7 @@ async function quoteOf(
 /** The usage that the order of a change charges: that of the period that ends, if a new one starts. */
 async function usageOf(
   db: Db,
+  services: PaymentServices,
   subscription: OwnedSubscription,
   { lines, unused, restarts }: Quote,
   minimum: number,
@@ -217,7 +219,7 @@ async function usageOf(
 ): Promise<DueUsage> {
   if (!restarts) return noUsage
   const others = totalOf(lines)
-  const due = await readDueUsage(db, subscription, { at, room: maxOrderAmount - others })
+  const due = await readDueUsage(db, services, subscription, { at, room: maxOrderAmount - others })
   return deferSmall(due, others + totalOf(due.lines) - unused, minimum)
 }
 

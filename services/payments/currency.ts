@@ -40,10 +40,21 @@ export function formatAmount(amount: number, currency: string, locale = 'en'): s
   }).format(decimal as `${number}`)
 }
 
+/** The price of a period for people, e.g. `€5.00 every month plus usage`. */
+export function formatPlan({
+  amount,
+  currency,
+  has_usage: hasUsage,
+  ...recurring
+}: { amount: number; currency: string; has_usage: boolean } & Interval): string {
+  if (amount === 0) return hasUsage ? `Usage, charged ${formatInterval(recurring)}` : 'Free'
+  const base = `${formatAmount(amount, currency)} ${formatInterval(recurring)}`
+  return hasUsage ? `${base} plus usage` : base
+}
+
+type Interval = Pick<Recurring, 'interval' | 'interval_count'>
+
 /** A billing period for people, e.g. `every 3 months`. */
-export function formatInterval({
-  interval,
-  interval_count: count,
-}: Pick<Recurring, 'interval' | 'interval_count'>): string {
+export function formatInterval({ interval, interval_count: count }: Interval): string {
   return count === 1 ? `every ${interval}` : `every ${count} ${interval}s`
 }

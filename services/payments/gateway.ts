@@ -226,6 +226,15 @@ export interface PaymentServices {
   gateways: Gateways
   receiptMails: ReceiptMails
   dunning: Dunning
+  usageDays: UsageDays
+}
+
+/** How long usage can change, in days. */
+export interface UsageDays {
+  /** How late usage is accepted. */
+  accepted: number
+  /** How long events are kept: the first and the last hour of a period are counted by them. */
+  kept: number
 }
 
 /** How the failed payment of a renewal is tried again. */

@@ -134,11 +134,11 @@ async function renew(
   const { lines, currency } = await priceItems(tx, items, { recurring: true, kept: items })
   if (owed > 0) lines.push(owedLine(lines[0].priceId, owed))
   const others = totalOf(lines)
-  const usage = await readDueUsage(tx, before, { at: periodEnd, room: maxOrderAmount - others })
+  const usage = await readDueUsage(tx, services, before, { at: periodEnd, room: maxOrderAmount - others })
   const minimum = services.gateways.current.minimumOf(currency)
   const due = deferSmall(usage, others + totalOf(usage.lines), minimum)
   lines.push(...due.lines)
-  await chargeUsage(tx, due.charged, at)
+  await chargeUsage(tx, services, due.charged, at)
   const period = before.period + 1
   const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
   const subscription = await startNextPeriod(tx, id, order.id)

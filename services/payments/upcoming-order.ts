@@ -17,7 +17,7 @@ import { readDueUsage } from './usage-billing.ts'
  */
 export async function upcomingOrder(
   db: Db,
-  { gateways }: PaymentServices,
+  services: PaymentServices,
   subscription: OwnedSubscription,
 ): Promise<components['schemas']['UpcomingOrder']> {
   const { status, items, scheduled_change: change, customer_id: customerId } = subscription
@@ -34,11 +34,11 @@ export async function upcomingOrder(
   const lines = [...(ends ? [] : prices), ...(owed > 0 ? [owedLine(prices[0].priceId, owed)] : [])]
   const end = new Date(periodEnd!)
   const at = status === 'paused' && now > end ? now : end
-  const usage = await readDueUsage(db, subscription, { at, room: maxOrderAmount - totalOf(lines) })
+  const usage = await readDueUsage(db, services, subscription, { at, room: maxOrderAmount - totalOf(lines) })
   lines.push(...usage.lines)
   const subtotal = totalOf(lines)
   const balance = (await sql.findBalance(db, { customer_id: customerId, currency }))?.amount ?? 0
-  const credit = usableCredit(subtotal, balance, gateways.current.minimumOf(currency))
+  const credit = usableCredit(subtotal, balance, services.gateways.current.minimumOf(currency))
   return {
     lines: lines.map(toOrderItem),
     currency,

@@ -4,14 +4,10 @@
 import * as sql from '../../generated/sql/payments.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { chargeStep } from './currency.ts'
+import type { PaymentServices } from './gateway.ts'
 import type { OrderLine } from './orders.ts'
 import type { ChargedUsage, OwnedSubscription } from './subscriptions.ts'
 import { addDecimals, usageAmount } from './usage-prices.ts'
-
-/** The days in which late usage is accepted. */
-const windowDays = 35
-/** The days for which events are kept at least. */
-const keptDays = 100
 
 /** The usage that the next order charges. */
 export interface DueUsage {
@@ -29,6 +25,7 @@ export const noUsage: DueUsage = { lines: [], hasFree: false, charged: [] }
  */
 export async function readDueUsage(
   db: Db,
+  { usageDays }: PaymentServices,
   { id, customer_id: customerId, has_usage: hasUsage }: OwnedSubscription,
   { at, room }: { at: Date; room: number },
 ): Promise<DueUsage> {
@@ -37,7 +34,7 @@ export async function readDueUsage(
     subscription_id: id,
     customer_id: customerId,
     at,
-    kept_days: keptDays,
+    kept_days: usageDays.kept,
   })
   const ofPrices = new Map<string, sql.ReadUsageRow[]>()
   for (const row of rows) ofPrices.set(row.price_id, [...(ofPrices.get(row.price_id) ?? []), row])
@@ -110,14 +107,19 @@ export function deferSmall(due: DueUsage, total: number, minimum: number): DueUs
 }
 
 /** Records that an order charges usage. It ends the periods that are open. */
-export async function chargeUsage(tx: Transaction, charged: ChargedUsage[], at: Date): Promise<void> {
+export async function chargeUsage(
+  tx: Transaction,
+  { usageDays }: PaymentServices,
+  charged: ChargedUsage[],
+  at: Date,
+): Promise<void> {
   if (charged.length === 0) return
   await sql.chargeUsage(tx, {
     ids: charged.map(({ id }) => id),
     end_ats: charged.map(({ end_at }) => new Date(end_at)),
     quantities: charged.map(({ quantity }) => quantity),
     carrieds: charged.map(({ carried }) => carried),
-    window_days: windowDays,
+    window_days: usageDays.accepted,
     at,
   })
 }

@@ -127,13 +127,22 @@ t.test(
   async (t) => {
     const shop = await startStripeFixture(t, { sends: false })
     const { server, stripe } = shop
-    const { database, events, gateways, receiptMails, dunning, gatewayJobs: jobs } = server.services
+    const {
+      database,
+      events,
+      gateways,
+      receiptMails,
+      dunning,
+      usageDays,
+      gatewayJobs: jobs,
+    } = server.services
     const worker = createGatewayWorker({
       database,
       events,
       gateways,
       receiptMails,
       dunning,
+      usageDays,
       jobs,
       onError: (error) => server.errors.push(error),
       interval: 100,

@@ -224,6 +224,27 @@ t.test('the page shows what the customer has, and its forms change it', async (t
   t.match((await ada.client.get(`/payments/subscriptions/${id}`)).body, { cancel_at_period_end: true })
 })
 
+t.test('the plans of usage say so', async (t) => {
+  const { id: product } = (await admin.client.post('/payments/products', { name: 'API' })).body
+  const meter = { key: 'portal_calls', name: 'Calls', aggregation: 'count' }
+  const { id: meterId } = (await admin.client.post('/payments/meters', meter)).body
+  const recurring = { interval: 'month', interval_count: 1 }
+  const usage = { meter_id: meterId, model: 'per_unit', unit_amount: '2' }
+  const plan = (amount: number, fields: object = { usage }) =>
+    addPrice(admin.client, product, { unit_amount: amount, recurring, ...fields })
+  const base = await plan(500)
+  await plan(0)
+  await plan(0, {})
+  const ada = await server.person()
+  const { id } = await subscribe(server, ada, base)
+  const cookie = await enter(await customerOf(ada))
+  t.match((await show(cookie)).text, '€5.00 every month plus usage · Active')
+  const { text } = await show(cookie, `/portal/subscriptions/${id}`)
+  t.match(text, '€5.00 every month plus usage (now)')
+  t.match(text, /^\s*Usage, charged every month\s*$/m)
+  t.match(text, /^\s*Free\s*$/m)
+})
+
 t.test('a customer changes the plan, and pays what is to be paid', async (t) => {
   const { id: product } = (await admin.client.post('/payments/products', { name: 'Wiki' })).body
   const recurring = { interval: 'month', interval_count: 1 }

@@ -8,7 +8,7 @@ import { waitUntil } from '../support/server/wait.ts'
 
 const shop = await startStripeFixture(t)
 const { server, stripe } = shop
-const { database, events, gateways, receiptMails, dunning } = server.services
+const { database, events, gateways, receiptMails, dunning, usageDays } = server.services
 const gateway = gateways.remote('stripe')!
 const count = async (person: Person, type: string): Promise<number> =>
   (await shop.eventTypes(person)).filter((one) => one === type).length
@@ -191,7 +191,7 @@ t.test('a job that runs twice, or again after a crash, has one effect', async (t
   const requested = await refund(order, 500)
   const job = { task: 'refund', id: requested.id, tries: 0 } as const
   const perform = (repeated: boolean) =>
-    gateway.perform(database, { events, gateways, receiptMails, dunning }, job, {
+    gateway.perform(database, { events, gateways, receiptMails, dunning, usageDays }, job, {
       repeated,
       attempt: String(Math.random()),
     })

@@ -1,4 +1,5 @@
 // Usage on orders: each use is charged once, whatever changes, ends, comes late or is voided.
+import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { insertedCustomer } from '../support/database/db-fixtures-payments.ts'
 import { addPrice, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
@@ -66,35 +67,14 @@ async function use(
   n: number | string,
   at?: string,
 ) {
-  const { rows } = await database.pool.query(
-    `WITH meter AS (SELECT id, aggregation FROM meters WHERE key = $1 AND organization_id IS NULL),
-    event AS (
-      INSERT INTO usage_events (seller, id, meter_id, customer_id, at, quantity, value, dimensions)
-      SELECT '', $2, id, $3, $4,
-        CASE aggregation WHEN 'count' THEN 1 WHEN 'unique' THEN NULL ELSE $5::numeric END,
-        CASE aggregation WHEN 'unique' THEN $5::text END, ''
-      FROM meter RETURNING *
-    ), value AS (
-      INSERT INTO usage_values SELECT meter_id, customer_id, date_trunc('hour', at, 'UTC'), '', value
-      FROM event WHERE value IS NOT NULL ON CONFLICT DO NOTHING
-    ), delta AS (
-      INSERT INTO usage_deltas (meter_id, customer_id, hour, dimensions, quantity, last_at, last_id)
-      SELECT meter_id, customer_id, date_trunc('hour', at, 'UTC'), '', quantity, at, id
-      FROM event WHERE quantity IS NOT NULL
-    ) SELECT id FROM event`,
-    [meter.key, `use_${count++}`, customer, at ?? (await timeOf(customer)), String(n)],
-  )
-  return rows[0].id
+  const id = `use_${count++}`
+  await post('usage', { events: [{ id, meter: meter.key, customer_id: customer, at, properties: { n } }] })
+  return id
 }
 
 /** Takes recorded usage back. */
 async function takeBack(id: string): Promise<void> {
-  await database.pool.query(
-    `WITH event AS (UPDATE usage_events SET voided_at = now() WHERE id = $1 RETURNING *)
-    INSERT INTO usage_deltas (meter_id, customer_id, hour, dimensions, quantity)
-    SELECT meter_id, customer_id, date_trunc('hour', at, 'UTC'), '', -quantity FROM event`,
-    [id],
-  )
+  await post(`usage/${id}/void`)
 }
 
 const timeOf = async (customer: string): Promise<string> =>
@@ -368,6 +348,87 @@ t.test('a change to a free plan still owes its usage', async (t: Test) => {
   const order = (await ordersOf(s)).at(-1)
   t.match(order, { items: [{ amount: 0 }, { amount: 10 }], subtotal_amount: 10, status: 'paid' })
 })
+
+const commands = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('use' as const), n: fc.nat(9) }) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ do: fc.constant('use late' as const), n: fc.nat(9), when: fc.nat() }),
+    },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('take back' as const), which: fc.nat() }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), days: fc.nat(8) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('change' as const), to: fc.nat(2) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('pause' as const) }) },
+  ),
+  { minLength: 8, maxLength: 20, size: 'max' },
+)
+
+t.test(
+  'whatever happens, the orders charge what was used while the subscription had a price',
+  async (t: Test) => {
+    const meter = await newMeter()
+    const week = { recurring: { interval: 'week', interval_count: 1 } }
+    const fiveDays = { recurring: { interval: 'day', interval_count: 5 } }
+    const without = await addPrice(client, catalog.product, { unit_amount: 100, ...week })
+    const plans = [
+      await usagePrice(perUnit(meter), week),
+      await usagePrice(perUnit(meter), fiveDays),
+      without,
+    ]
+    const property = fc.asyncProperty(commands, async (sequence) => {
+      const s = await subscriber(plans[0])
+      let plan = 0
+      let days = 0
+      const times: Array<{ at: string; counts: boolean }> = []
+      const events: Array<{ id: string; n: number; counts: boolean; voided: boolean }> = []
+      for (const command of sequence) {
+        await post('test-clock/advance', { customer_id: s.customer, by_seconds: 3600 })
+        if (command.do === 'use' || (command.do === 'use late' && times.length > 0)) {
+          const counts = plan !== 2
+          const time =
+            command.do === 'use'
+              ? { at: await timeOf(s.customer), counts }
+              : times[command.when % times.length]
+          times.push(time)
+          const id = await use(s, meter, command.n, time.at)
+          events.push({ id, n: command.n, counts: time.counts, voided: false })
+        } else if (command.do === 'take back' && events.length > 0) {
+          const event = events[command.which % events.length]
+          if (!event.voided) await takeBack(event.id)
+          event.voided = true
+        } else if (command.do === 'wait' && days + command.days <= 28) {
+          days += command.days
+          if (command.days > 0) await advanceDays(s, command.days)
+        } else if (command.do === 'change') {
+          const reply = await client.put(`/payments/subscriptions/${s.id}`, {
+            items: [{ price_id: plans[command.to] }],
+          })
+          if (reply.status !== 200) throw new Error(reply.text)
+          plan = command.to
+        } else if (command.do === 'pause') {
+          await post(`subscriptions/${s.id}/pause`)
+          await post('test-clock/advance', { customer_id: s.customer, by_seconds: 3600 })
+          await post(`subscriptions/${s.id}/unpause`)
+        }
+      }
+      await post(`subscriptions/${s.id}/cancel`, { at_period_end: false })
+      const used = events.reduce((sum, { n, counts, voided }) => sum + (counts && !voided ? n : 0), 0)
+      const charged = (await usageOf(s)).flat().reduce((sum, [quantity]) => sum + Number(quantity), 0)
+      const { rows } = await database.pool.query(
+        'SELECT coalesce(sum(carried), 0)::float AS carried FROM usage_periods WHERE subscription_id = $1',
+        [s.id],
+      )
+      if (charged + rows[0].carried !== used)
+        throw new Error(`charged ${charged}, carried ${rows[0].carried}, used ${used}`)
+    })
+    const { failed, counterexample, errorInstance, seed } = await fc.check(property, {
+      numRuns: 12,
+      endOnFailure: true,
+    })
+    t.notOk(failed, `seed ${seed}: ${JSON.stringify(counterexample)} ${String(errorInstance)}`)
+  },
+)
 
 t.test('the aggregations of meters', async (t: Test) => {
   const expected = { sum: '9', count: '3', max: '4', last: '3', unique: '3' }

@@ -3,7 +3,7 @@ import * as sql from '../../../generated/sql/portal.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { html, type Html } from '../../../infra/html/html.ts'
 import { page } from '../../../infra/html/layout.ts'
-import { formatAmount, formatInterval } from '../currency.ts'
+import { formatAmount, formatPlan } from '../currency.ts'
 import { isPaidOrTrialing } from '../subscriptions.ts'
 import type { Portal } from './sessions.ts'
 
@@ -98,13 +98,12 @@ const statusNames: Record<Subscription['status'], string> = {
 }
 
 function renderSubscription(subscription: Subscription): Html {
-  const { name, status, amount, currency } = subscription
-  const every = formatInterval(subscription)
+  const { name, status } = subscription
   return html`<li class="stack">
     <p>
       <strong><bdi>${name}</bdi></strong><br />
       <span class="soft"
-        >${formatAmount(amount, currency)} ${every} · ${statusNames[status]}${renewalOf(subscription)}</span
+        >${formatPlan(subscription)} · ${statusNames[status]}${renewalOf(subscription)}</span
       >
     </p>
     ${renderSubscriptionForm(subscription)}

@@ -8,7 +8,7 @@ import { page } from '../../../infra/html/layout.ts'
 import { insertCheckout, toCheckout } from '../checkouts.ts'
 import { changeSubscription } from '../change-subscription.ts'
 import { isBeingCharged } from '../charge.ts'
-import { formatAmount, formatInterval } from '../currency.ts'
+import { formatAmount, formatPlan } from '../currency.ts'
 import type { PaymentServices } from '../gateway.ts'
 import { findOrder } from '../orders.ts'
 import type { OwnedSubscription } from '../subscriptions.ts'
@@ -71,8 +71,8 @@ export function renderPlans(
 }
 
 function renderPlan(plan: Plan, chosen: string | undefined): Html {
-  const { id, unit_amount: amount, currency, is_current: isCurrent } = plan
-  const title = amount === 0 ? 'Free' : `${formatAmount(amount, currency)} ${formatInterval(plan)}`
+  const { id, unit_amount: amount, is_current: isCurrent } = plan
+  const title = formatPlan({ ...plan, amount })
   const isChosen = chosen === undefined ? isCurrent : chosen === id
   return html`<p>
     <label>

@@ -28,6 +28,8 @@ export type CheckoutState = {
   order: OwnedOrder
   /** The billing interval of a subscription. */
   recurring: Price['recurring']
+  /** Whether the first price of a subscription charges usage, too. */
+  hasUsage: boolean
 } & (
   | { page: 'form'; /** The failure code of the last attempt. */ failure: string | null }
   | { page: 'confirmation'; payment: PaymentAttempt & { card: SandboxCard } }
@@ -41,9 +43,13 @@ export async function checkoutState(db: Db, id: string): Promise<CheckoutState> 
   const checkout = await findCheckout(db, id)
   if (checkout === undefined) throw checkoutNotFound(id)
   const order = await findOrder(db, checkout.order_id)
-  const recurring =
-    checkout.mode === 'subscription' ? (await findPrice(db, order.items[0].price_id)).recurring : null
-  const state = { checkout, order, recurring }
+  const price = checkout.mode === 'subscription' ? await findPrice(db, order.items[0].price_id) : null
+  const state = {
+    checkout,
+    order,
+    recurring: price?.recurring ?? null,
+    hasUsage: price !== null && price.usage !== null,
+  }
   if (checkout.status === 'complete') return { ...state, page: 'paid' }
   const payment = await sql.findLatestAttempt(db, { checkout_id: id })
   if (payment?.status === 'processing') return { ...state, page: 'processing' }

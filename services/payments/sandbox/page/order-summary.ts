@@ -27,7 +27,8 @@ export function backLink({ checkout }: CheckoutState, className = ''): Html {
 }
 
 export function renderOrderSummary({ state, seller }: PageContext): Html {
-  const { order, recurring } = state
+  const { order, recurring, hasUsage } = state
+  const usage = hasUsage ? ', plus usage,' : ''
   const count = order.items.length
   const items = html`<ul class="items">${order.items.map(
     ({ description, quantity, unit_amount: unitAmount, amount }) => html`
@@ -71,7 +72,7 @@ export function renderOrderSummary({ state, seller }: PageContext): Html {
       ${order.number}${
         recurring === null
           ? null
-          : html`<br />This subscription renews ${formatInterval(recurring)} until you cancel it.`
+          : html`<br />This subscription renews ${formatInterval(recurring)}${usage} until you cancel it.`
       }
     </p>
     <p>${backLink(state)}</p>
