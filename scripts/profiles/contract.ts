@@ -60,6 +60,8 @@ export const profile: ContractProfile = {
     businessRules: [
       /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
       /^createPrice recurring\.interval_count maximum$/,
+      // Which fields of a meter fit together.
+      /^createMeter (property|aggregation|source|dimensions\S*) (exclusive|required|enum|reserved|uniqueItems)$/,
       /^createCheckout items maxItems$/,
       // The limit on all values of a body comes before its schema.
       / body max_values$/,
