@@ -99,6 +99,10 @@ export interface EventObjects {
   'customer.deleted': components['schemas']['Customer']
   'meter.created': components['schemas']['Meter']
   'meter.updated': components['schemas']['Meter']
+  'budget.created': components['schemas']['Budget']
+  'budget.updated': components['schemas']['Budget']
+  'budget.deleted': components['schemas']['Budget']
+  'budget.threshold_reached': components['schemas']['ReachedThreshold']
   'feature.created': components['schemas']['Feature']
   'feature.updated': components['schemas']['Feature']
   'payment_method.created': components['schemas']['PaymentMethod']
@@ -249,6 +253,10 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'customer.deleted': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyCustomer', payload: 'payloadCustomerDeletedEvent' },
   'meter.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterCreatedEvent' },
   'meter.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyMeter', payload: 'payloadMeterUpdatedEvent' },
+  'budget.created': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyBudget', payload: 'payloadBudgetCreatedEvent' },
+  'budget.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyBudget', payload: 'payloadBudgetUpdatedEvent' },
+  'budget.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyBudget', payload: 'payloadBudgetDeletedEvent' },
+  'budget.threshold_reached': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyReachedThreshold', payload: 'payloadBudgetThresholdReachedEvent' },
   'feature.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyFeature', payload: 'payloadFeatureCreatedEvent' },
   'feature.updated': { scope: 'payments:read', audience: 'user', project: null, organization: 'organization_id', role: null, serializer: 'replyFeature', payload: 'payloadFeatureUpdatedEvent' },
   'payment_method.created': { scope: 'payments:read', audience: 'user', project: null, organization: 'seller_organization_id', role: null, serializer: 'replyPaymentMethod', payload: 'payloadPaymentMethodCreatedEvent' },

@@ -91,6 +91,12 @@ export interface OperationsByTag {
     | 'uploadAvatar'
     | 'deleteAvatar'
     | 'getAvatarImage'
+  'budgets':
+    | 'listBudgets'
+    | 'createBudget'
+    | 'getBudget'
+    | 'updateBudget'
+    | 'deleteBudget'
   'custom-roles':
     | 'listCustomRoles'
     | 'createCustomRole'
@@ -5383,6 +5389,120 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     secretAnswer: false,
     unlimitedKey: true,
     organizationSellers: true
+  },
+  listBudgets: {
+    id: "listBudgets",
+    method: "GET",
+    path: "/v1/budgets",
+    url: "/v1/budgets",
+    tag: "budgets",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListBudgets"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyBudgetList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: null,
+    secretAnswer: false
+  },
+  createBudget: {
+    id: "createBudget",
+    method: "POST",
+    path: "/v1/budgets",
+    url: "/v1/budgets",
+    tag: "budgets",
+    scopes: ["keys:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyBudgetCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyBudget"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getBudget: {
+    id: "getBudget",
+    method: "GET",
+    path: "/v1/budgets/{id}",
+    url: "/v1/budgets/:id",
+    tag: "budgets",
+    scopes: ["user:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetBudget","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyBudget"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  updateBudget: {
+    id: "updateBudget",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/budgets/{id}",
+    url: "/v1/budgets/:id",
+    tag: "budgets",
+    scopes: ["keys:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetBudget","query":"queryNone","header":"headerIfMatch","body":"bodyBudgetUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","subject_type","subject_id","unit","period","starts_at","used","reserved","resets_at","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyBudget"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getBudget",
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  deleteBudget: {
+    id: "deleteBudget",
+    method: "DELETE",
+    path: "/v1/budgets/{id}",
+    url: "/v1/budgets/:id",
+    tag: "budgets",
+    scopes: ["keys:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetBudget","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getBudget",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
   },
   listFeatures: {
     id: "listFeatures",

@@ -16,6 +16,13 @@ export interface Resources {
     update: 'updateCustomer'
     delete: 'deleteCustomer'
   }
+  Budget: {
+    list: 'listBudgets'
+    get: 'getBudget'
+    create: 'createBudget'
+    update: 'updateBudget'
+    delete: 'deleteBudget'
+  }
   Feature: {
     list: 'listFeatures'
     get: 'getFeature'
@@ -68,6 +75,7 @@ export interface ResourceInfo {
 export const resources: Record<keyof Resources, ResourceInfo> = {
   CustomRole: {"name":"custom role","event":"custom_role","prefix":"rol","path":"/organizations/{id}/roles","operations":{"list":"listCustomRoles","get":"getCustomRole","create":"createCustomRole","update":"updateCustomRole","delete":"deleteCustomRole"},"parameter":"role_id","place":"organization","outer":null,"fields":{},"absent":{"description":null}},
   Customer: {"name":"customer","event":"customer","prefix":"cus","path":"/payments/customers","operations":{"list":"listCustomers","get":"getCustomer","create":"createCustomer","update":"updateCustomer","delete":"deleteCustomer"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"user_id":null,"buyer_organization_id":null,"external_id":null,"email":null,"name":null,"address":null,"locale":null,"metadata":{}}},
+  Budget: {"name":"budget","event":"budget","prefix":"bdg","path":"/budgets","operations":{"list":"listBudgets","get":"getBudget","create":"createBudget","update":"updateBudget","delete":"deleteBudget"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"subject_type":"user","starts_at":null,"metadata":{}}},
   Feature: {"name":"feature","event":"feature","prefix":"feat","path":"/payments/features","operations":{"list":"listFeatures","get":"getFeature","create":"createFeature","update":"updateFeature"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"meter_id":null,"active":true,"metadata":{}}},
   Meter: {"name":"meter","event":"meter","prefix":"mtr","path":"/payments/meters","operations":{"list":"listMeters","get":"getMeter","create":"createMeter","update":"updateMeter"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"property":null,"unit":null,"source":null,"active":true,"metadata":{}}},
   Product: {"name":"product","event":"product","prefix":"prod","path":"/payments/products","operations":{"list":"listProducts","get":"getProduct","create":"createProduct","update":"updateProduct"},"parameter":"id","place":"platform","outer":null,"fields":{},"absent":{"organization_id":null,"description":null,"active":true,"metadata":{}}},

@@ -10,6 +10,7 @@ import { apiKeys } from '../handlers/api-keys.ts'
 import { audit } from '../handlers/audit.ts'
 import { auth } from '../handlers/auth.ts'
 import { avatar } from '../handlers/avatar.ts'
+import { budgets } from '../handlers/budgets.ts'
 import { customRoles } from '../handlers/custom-roles.ts'
 import { events } from '../handlers/events.ts'
 import { explain } from '../handlers/explain.ts'
@@ -64,6 +65,7 @@ export const handlers: Operations = {
   ...audit,
   ...auth,
   ...avatar,
+  ...budgets,
   ...customRoles,
   ...events,
   ...explain,
@@ -316,6 +318,11 @@ export type ExactAnswers = [
   Holds<Exact<typeof paymentsMethods, 'setDefaultPaymentMethod'>>,
   Holds<Exact<typeof paymentsPortal, 'createPortalSession'>>,
   Holds<Exact<typeof paymentsPortal, 'getPortalSession'>>,
+  Holds<Exact<typeof budgets, 'listBudgets'>>,
+  Holds<Exact<typeof budgets, 'createBudget'>>,
+  Holds<Exact<typeof budgets, 'getBudget'>>,
+  Holds<Exact<typeof budgets, 'updateBudget'>>,
+  Holds<Exact<typeof budgets, 'deleteBudget'>>,
   Holds<Exact<typeof paymentsEntitlements, 'listFeatures'>>,
   Holds<Exact<typeof paymentsEntitlements, 'createFeature'>>,
   Holds<Exact<typeof paymentsEntitlements, 'getFeature'>>,
@@ -549,6 +556,8 @@ export const skeleton = {
     '/v1/payments/customers/{id}/payment-methods/{payment_method_id}/default': { post: route('setDefaultPaymentMethod') },
     '/v1/payments/customers/{id}/portal-sessions': { post: route('createPortalSession') },
     '/v1/payments/customers/{id}/portal-sessions/{portal_session_id}': { get: route('getPortalSession') },
+    '/v1/budgets': { get: route('listBudgets'), post: route('createBudget') },
+    '/v1/budgets/{id}': { get: route('getBudget'), put: route('updateBudget'), delete: route('deleteBudget') },
     '/v1/payments/features': { get: route('listFeatures'), post: route('createFeature') },
     '/v1/payments/features/{id}': { get: route('getFeature'), put: route('updateFeature') },
     '/v1/payments/products/{id}/features': { get: route('getProductFeatures'), put: route('setProductFeatures') },

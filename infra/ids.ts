@@ -39,6 +39,7 @@ export type IdPrefix =
   | 'cus'
   | 'mtr'
   | 'feat'
+  | 'bdg'
   | 'prod'
   | 'prc'
   | 'ord'

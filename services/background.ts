@@ -1,6 +1,7 @@
 // Starts the background workers of a server or a worker process: webhooks, documents, payments and data
 // retention.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { budgetTasks } from './budgets/budgets.ts'
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
 import { createSourceWorker } from './ai/sources/worker.ts'
@@ -269,6 +270,7 @@ function startRetentionRounds(
       ...salesCountTasks(),
       ...portalTasks(),
       ...staleAnswerTasks(services),
+      ...budgetTasks(services),
       ...exportRetentionTasks(),
       ...surplusRequestTasks(config.requestsKeptPerUser),
     ],

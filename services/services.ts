@@ -41,6 +41,7 @@ import { ReceiptMails } from './payments/receipts/mail.ts'
 import { sandbox } from './payments/sandbox/gateway.ts'
 import { createStripeGateway } from './payments/stripe/gateway.ts'
 import { projectConstraintErrors } from './projects/constraint-errors.ts'
+import { budgetErrors } from './budgets/reached-budget.ts'
 import { quotaErrors } from './users/quotas.ts'
 import { createPrincipals, type Principals } from './users/authentication.ts'
 import { Readiness } from '../infra/readiness.ts'
@@ -142,7 +143,7 @@ export function createServices({
     directUrl,
     preparedStatements: config.databasePreparedStatements,
     poolSize: config.databasePoolSize,
-    constraintErrors: [...projectConstraintErrors, ...quotaErrors(config)],
+    constraintErrors: [...projectConstraintErrors, ...quotaErrors(config), ...budgetErrors],
     onError,
     onStatement,
     onRows,

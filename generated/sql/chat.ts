@@ -46,7 +46,9 @@ export const addUsage = one<{ user_id: string; api_key_id: string; prompt_tokens
   RETURNING day
 )
 SELECT count_usage($1, day, $2, coalesce($6, ''), $7, 0, 0, 0, 1, $3,
-  $4, $5) AS n
+  $4, $5)
+  + count_budgets($1, $2, coalesce($6, ''), 1,
+    $3::bigint + $4::bigint, $5) AS n
 FROM counted`,
   ['user_id', 'api_key_id', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'project_id', 'model'],
 )
@@ -59,28 +61,32 @@ export interface AddUsageRow {
  * none. The user must be locked. No row if they are not counted.
  * @see prisma/sql/chat/charge-tokens.sql
  */
-export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; cost_micros: number; tokens_per_day: number; heartbeat_timeout_seconds: number; credential_id: string | null; project_id: string | null; model: string }, ChargeTokensRow>(
+export const chargeTokens = optional<{ user_id: string; api_key_id: string; tokens: number; cost_micros: number; tokens_per_day: number; heartbeat_timeout_seconds: number; is_reserved: boolean; credential_id: string | null; project_id: string | null; model: string }, ChargeTokensRow>(
   'chat/charge-tokens',
   `WITH charged AS (
   INSERT INTO ai_usage AS u
     (user_id, api_key_id, day, limits_of, requests, prompt_tokens, completion_tokens, cost_micros)
   SELECT $1, $2, (now() AT TIME ZONE 'UTC')::date, limits_of($1), 0, $3, 0, $4
-  WHERE $5::bigint = 0 OR coalesce((
+  WHERE ($5::bigint = 0 OR coalesce((
   SELECT sum(prompt_tokens + completion_tokens)::bigint FROM ai_usage
   WHERE limits_of = limits_of($1) AND day = (now() AT TIME ZONE 'UTC')::date
 ), 0) + coalesce((
   SELECT sum(reserved_tokens)::bigint FROM ai_messages
   WHERE user_id IN (SELECT users_sharing_limits($1)) AND status = 'in_progress'
       AND heartbeat_at > now() - make_interval(secs => $6)
-), 0) + $3::bigint <= $5::bigint
+), 0) + $3::bigint <= $5::bigint)
+    AND ($7 OR reserve_budgets($1, coalesce($8, ''), coalesce($9, ''),
+      false, $6) IS NOT NULL)
   ON CONFLICT (api_key_id, day, limits_of) DO UPDATE
     SET prompt_tokens = u.prompt_tokens + excluded.prompt_tokens,
       cost_micros = u.cost_micros + excluded.cost_micros
   RETURNING day, limits_of
 )
-SELECT day::text, limits_of, count_usage($1, day, coalesce($7, ''), coalesce($8, ''), $9, 0, 0, 0, 0,
-  $3::bigint, 0, $4::bigint) AS counted FROM charged`,
-  ['user_id', 'api_key_id', 'tokens', 'cost_micros', 'tokens_per_day', 'heartbeat_timeout_seconds', 'credential_id', 'project_id', 'model'],
+SELECT day::text, limits_of, count_usage($1, day, coalesce($8, ''), coalesce($9, ''), $10, 0, 0, 0, 0,
+  $3::bigint, 0, $4::bigint)
+  + count_budgets($1, coalesce($8, ''), coalesce($9, ''), 0, $3::bigint,
+    $4::bigint) AS counted FROM charged`,
+  ['user_id', 'api_key_id', 'tokens', 'cost_micros', 'tokens_per_day', 'heartbeat_timeout_seconds', 'is_reserved', 'credential_id', 'project_id', 'model'],
 )
 export interface ChargeTokensRow {
   day: string
@@ -101,7 +107,9 @@ export const correctTokens = optional<{ tokens: number; cost_micros: number; api
   RETURNING day
 )
 SELECT count_usage($6, day, coalesce($7, ''), coalesce($8, ''), $9, 0, 0, 0, 0,
-  $1::bigint, 0, $2::bigint) AS counted FROM corrected`,
+  $1::bigint, 0, $2::bigint)
+  + count_budgets($6, coalesce($7, ''), coalesce($8, ''), 0, $1::bigint,
+    $2::bigint) AS counted FROM corrected`,
   ['tokens', 'cost_micros', 'api_key_id', 'day', 'limits_of', 'user_id', 'credential_id', 'project_id', 'model'],
 )
 export interface CorrectTokensRow {
@@ -367,18 +375,21 @@ export interface GoesOnRow {
  * unique.
  * @see prisma/sql/chat/insert-message.sql
  */
-export const insertMessage = none<{ id: string; session_id: string | null; usage_project_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; image_file_ids: readonly string[]; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
+export const insertMessage = none<{ id: string; session_id: string | null; usage_project_id: string | null; user_id: string; api_key_id: string; role: 'system' | 'user' | 'assistant'; content: string; image_file_ids: readonly string[]; status: 'in_progress' | 'completed' | 'incomplete' | 'canceled' | 'failed'; model: string | null; metadata: object | string; workspace_ids: readonly string[]; searched: object | string | null; reserved_tokens: number; reserved_cost_micros: number; heartbeat_timeout_seconds: number; key_digest: Buffer | null; body_hash: Buffer | null; created_at: Date | string }>(
   'chat/insert-message',
   `INSERT INTO ai_messages (id, session_id, usage_project_id, user_id, api_key_id, role, content,
   image_file_ids, status, model,
-  metadata, workspace_ids, searched, reserved_tokens, key_digest, body_hash, heartbeat_at, created_at,
+  metadata, workspace_ids, searched, reserved_tokens,
+  reserved_cost_micros, budget_ids, key_digest, body_hash, heartbeat_at, created_at,
   position)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
   $8,
-  $9::"MessageStatus", $10, $11, $12, $13, $14, $15,
-  $16, CASE WHEN $9 = 'in_progress' THEN now() END, $17,
+  $9::"MessageStatus", $10, $11, $12, $13, $14,
+  $15, CASE WHEN $9 = 'in_progress' THEN reserve_budgets($4, $5,
+    coalesce($3, ''), true, $16) ELSE '{}' END, $17,
+  $18, CASE WHEN $9 = 'in_progress' THEN now() END, $19,
   (SELECT coalesce(max(position), 0) + 1 FROM ai_messages WHERE session_id = $2))`,
-  ['id', 'session_id', 'usage_project_id', 'user_id', 'api_key_id', 'role', 'content', 'image_file_ids', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'key_digest', 'body_hash', 'created_at'],
+  ['id', 'session_id', 'usage_project_id', 'user_id', 'api_key_id', 'role', 'content', 'image_file_ids', 'status', 'model', 'metadata', 'workspace_ids', 'searched', 'reserved_tokens', 'reserved_cost_micros', 'heartbeat_timeout_seconds', 'key_digest', 'body_hash', 'created_at'],
 )
 
 /**

@@ -34,6 +34,7 @@ const layers: Layer[][] = [
   [{ files: 'services/events/' }],
   [
     { files: 'services/auth/' },
+    { files: 'services/budgets/' },
     { files: 'services/invitations/' },
     { files: 'services/storage/' },
     { files: 'services/webhooks/' },

@@ -109,6 +109,11 @@ const table = {
     before: 'A webhook endpoint answered 410 Gone, or failed for five days. It gets no more events:',
     after: 'Repair it, enable it, and send the failed deliveries again.',
   },
+  budget_threshold_reached: {
+    subject: 'A budget has reached a threshold',
+    before: 'The use of a budget that you created has reached a percentage of its amount:',
+    after: 'GET /v1/budgets/{id} shows its use, and when it resets.',
+  },
 } satisfies Record<string, AlertText>
 
 export type Alert = keyof typeof table

@@ -11,5 +11,7 @@ WITH counted AS (
   RETURNING day
 )
 SELECT count_usage(:user_id, day, :api_key_id, coalesce(:project_id?, ''), :model, 0, 0, 0, 1, :prompt_tokens,
-  :completion_tokens, :cost_micros) AS n
+  :completion_tokens, :cost_micros)
+  + count_budgets(:user_id, :api_key_id, coalesce(:project_id?, ''), 1,
+    :prompt_tokens::bigint + :completion_tokens::bigint, :cost_micros) AS n
 FROM counted

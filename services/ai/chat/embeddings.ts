@@ -15,6 +15,8 @@ export interface EmbeddingAccount {
   projectId: string | null
   /** The limit of the user; 0 for none. */
   tokensPerDay: number
+  /** Whether an answer reserved the budgets: then they do not refuse its search. */
+  isReserved?: boolean
 }
 
 /** What tokens are counted to. */
@@ -35,7 +37,7 @@ interface Charged {
 export async function embedWithinLimit(
   db: Db,
   embed: EmbeddingModel,
-  { userId, credentialId, projectId, tokensPerDay }: EmbeddingAccount,
+  { userId, credentialId, projectId, tokensPerDay, isReserved = false }: EmbeddingAccount,
   texts: string[],
   signal?: AbortSignal,
   onTokens?: (tokens: number) => void,
@@ -51,7 +53,8 @@ export async function embedWithinLimit(
   const estimated = estimateTokens(texts)
   // The price is per million tokens.
   const costOfTokens = (tokens: number): number => Math.round(tokens * (embed.price ?? 0))
-  const charged = await chargeTokens(db, account, estimated, costOfTokens(estimated), tokensPerDay)
+  const cost = costOfTokens(estimated)
+  const charged = await chargeTokens(db, { ...account, is_reserved: isReserved }, estimated, cost, tokensPerDay)
   if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
@@ -94,7 +97,7 @@ async function tokensUsed(db: Db, userId: string): Promise<number> {
 /** @returns where the tokens were counted; null if they exceed the limit. */
 async function chargeTokens(
   db: Db,
-  charged: Charged,
+  charged: Charged & { is_reserved: boolean },
   tokens: number,
   costMicros: number,
   tokensPerDay: number,

@@ -69,7 +69,7 @@ async function embedQuery(
   if (providers.embed === null) return null
   try {
     // Counted without a limit: the answer was within it when it started.
-    const account = { userId, credentialId, projectId, tokensPerDay: 0 }
+    const account = { userId, credentialId, projectId, tokensPerDay: 0, isReserved: true }
     return (await embedWithinLimit(database, providers.embed, account, [query], signal))[0]
   } catch (error) {
     signal.throwIfAborted()

@@ -3,6 +3,7 @@ import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
 import { builtinModel } from '../../../infra/config/ai-providers.ts'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
+import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { Emitter } from '../../events/emit.ts'
 import type { Principal } from '../../users/authentication.ts'
@@ -15,7 +16,7 @@ import { contextWindowOf, requireFits, reservationFor, type Conversation } from 
 import { findSession, titleFrom, type OwnedSession } from './sessions.ts'
 
 interface InsertServices {
-  providers: Pick<Providers, 'models'>
+  providers: Pick<Providers, 'models' | 'priceOf'>
   events: Emitter
 }
 
@@ -43,6 +44,8 @@ export async function insertQuestion(
     workspace_ids: [],
     searched: null,
     reserved_tokens: 0,
+    reserved_cost_micros: 0,
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
     key_digest: null,
     body_hash: null,
     created_at: timeOf(id),
@@ -90,6 +93,7 @@ export async function insertAnswer(
   if (session !== null && session.title === null)
     await setTitle(tx, services, session, titleFrom(conversation.question))
   const workspaceIds = await sourceWorkspaces(tx, knowledgeBaseIds, history)
+  const reserved = reservationFor(conversation, contextWindow, knowledgeBaseIds.length > 0)
   const id = newId('msg')
   const projectId = body.project_id ?? session?.project_id ?? null
   const inserted = sql.insertMessage(tx.later, {
@@ -105,7 +109,9 @@ export async function insertAnswer(
     model,
     metadata,
     workspace_ids: workspaceIds,
-    reserved_tokens: reservationFor(conversation, contextWindow, knowledgeBaseIds.length > 0),
+    reserved_tokens: reserved,
+    reserved_cost_micros: Math.ceil(reserved * (services.providers.priceOf(model)?.output ?? 0)),
+    heartbeat_timeout_seconds: heartbeatTimeoutSeconds,
     searched: knowledgeBaseIds.length === 0 ? null : { knowledge_base_ids: knowledgeBaseIds, passages: 0 },
     key_digest: idempotency?.digest ?? null,
     body_hash: idempotency?.bodyHash ?? null,

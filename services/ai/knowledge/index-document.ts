@@ -12,6 +12,7 @@ import type { JobOutcome } from '../../../infra/jobs/job-runs.ts'
 import type { Job, Queue } from '../../../infra/jobs/queue.ts'
 import type { TempFile } from '../../storage/blobs/temp-files.ts'
 import type { Storage } from '../../storage/storage.ts'
+import { BudgetReached } from '../../budgets/reached-budget.ts'
 import { embedWithinLimit, estimateTokens } from '../chat/embeddings.ts'
 import { startOfNextDay, TokensUsedUp } from '../chat/usage.ts'
 import { extractLexemes, replaceChunks } from './chunk-index.ts'
@@ -218,6 +219,10 @@ class IndexingRun {
     if (error instanceof ParsingError)
       return this.#failed({ code: error.code, message: error.message }, toWarnings(error.warnings))
     // Waits for the tokens of the next day. Not all such documents start in the same moment.
+    if (error instanceof BudgetReached) {
+      const next = Math.min(startOfNextDay(), error.resetsAt?.getTime() ?? Infinity)
+      return this.#requeued(new Date(next + Math.random() * maxDelayOfDayMs), tries)
+    }
     if (error instanceof TokensUsedUp) {
       const requeued = this.#requeued(new Date(startOfNextDay() + Math.random() * maxDelayOfDayMs), tries)
       return async (tx, document) => {

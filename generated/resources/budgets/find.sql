@@ -1,0 +1,5 @@
+-- A budget.
+-- @optional
+SELECT {columns}
+FROM budgets t
+WHERE t.id = :id

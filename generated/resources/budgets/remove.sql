@@ -1,0 +1,3 @@
+-- Deletes a budget.
+-- @none
+DELETE FROM budgets WHERE id = :id

@@ -1,0 +1,52 @@
+// Budgets for work with models.
+import * as sql from '../generated/sql/budgets.ts'
+import type { Handlers } from '../services/handler.ts'
+import {
+  authorizeBudgets,
+  readerOf,
+  requireAmount,
+  requireSubject,
+  startOf,
+  subjectTypeOf,
+} from '../services/budgets/budgets.ts'
+import { notFound } from '../infra/errors.ts'
+import { resourceHandlers } from '../services/resources.ts'
+
+const handlers = resourceHandlers('Budget', sql, { userOf: readerOf, authorize: authorizeBudgets })
+
+export const budgets = {
+  ...handlers,
+
+  async listBudgets(request, services) {
+    const { query, principal } = request
+    const { subject_id: id } = query
+    if (id === undefined) {
+      const own = { ...query, subject_type: 'key' as const, created_by: principal.userId }
+      return await handlers.listBudgets({ ...request, query: own }, services)
+    }
+    await authorizeBudgets(services.db, request, { subject_id: id }, () => notFound(subjectTypeOf(id), id))
+    return await handlers.listBudgets(request, services)
+  },
+
+  async createBudget(request, services) {
+    const { body } = request
+    const id = body.subject_id
+    requireAmount(body.amount)
+    return await services.db.transaction(async (tx) => {
+      const subject_type = subjectTypeOf(id)
+      await authorizeBudgets(tx, request, { subject_id: id }, () => notFound(subject_type, id))
+      await requireSubject(tx, id)
+      const created = { ...body, subject_type, starts_at: await startOf(tx, body) }
+      return await handlers.createBudget({ ...request, body: created }, { ...services, db: tx })
+    })
+  },
+
+  async updateBudget(request, services) {
+    requireAmount(request.body.amount)
+    return await services.db.transaction(async (tx) => {
+      const reply = await handlers.updateBudget(request, { ...services, db: tx })
+      await sql.setDue(tx, { id: request.params.id })
+      return reply
+    })
+  },
+} satisfies Handlers<'budgets'>
