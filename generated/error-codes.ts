@@ -38,7 +38,7 @@ export const errorCodes = {
     status: 403,
     retry: 'no',
     reason: 'forbidden',
-    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks"],
+    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks","budgets"],
     states: [],
     reasons: {
       session: 'sign_in_required',
@@ -68,6 +68,7 @@ export const errorCodes = {
       features: 'limit_reached',
       pending_orders: 'limit_reached',
       customer_clocks: 'limit_reached',
+      budgets: 'limit_reached',
       scope: 'scope',
       project_ids: 'project_ids',
       role: 'role',

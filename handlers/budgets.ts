@@ -5,6 +5,7 @@ import {
   authorizeBudgets,
   readerOf,
   requireAmount,
+  requireRoom,
   requireSubject,
   startOf,
   subjectTypeOf,
@@ -36,6 +37,7 @@ export const budgets = {
       const subject_type = subjectTypeOf(id)
       await authorizeBudgets(tx, request, { subject_id: id }, () => notFound(subject_type, id))
       await requireSubject(tx, id)
+      await requireRoom(tx, id)
       const created = { ...body, subject_type, starts_at: await startOf(tx, body) }
       return await handlers.createBudget({ ...request, body: created }, { ...services, db: tx })
     })

@@ -3689,31 +3689,31 @@ export interface Methods {
    */
   getPortalSession (input: GetPortalSessionInput): Answer<PortalSession>
   /**
-   * List budgets: `GET /v1/budgets`
+   * List budgets: `GET /v1/payments/budgets`
    *
    * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created.
    */
   listBudgets: OptionalListMethod<ListBudgetsInput, BudgetList, Budget>
   /**
-   * Create a budget: `POST /v1/budgets`
+   * Create a budget: `POST /v1/payments/budgets`
    *
-   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins.
+   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins. A subject has at most ten budgets.
    */
   createBudget (input: CreateBudgetInput): Answer<Budget>
   /**
-   * Get a budget: `GET /v1/budgets/{id}`
+   * Get a budget: `GET /v1/payments/budgets/{id}`
    *
    * Returns a budget. A user also gets the budgets that the operator set for the user.
    */
   getBudget (input: GetBudgetInput): Answer<Budget>
   /**
-   * Update a budget: `PUT /v1/budgets/{id}`
+   * Update a budget: `PUT /v1/payments/budgets/{id}`
    *
    * Changes the fields that are sent. A higher `amount` counts at once. Who may change a budget: `createBudget`.
    */
   updateBudget (input: UpdateBudgetInput): Answer<Budget>
   /**
-   * Delete a budget: `DELETE /v1/budgets/{id}`
+   * Delete a budget: `DELETE /v1/payments/budgets/{id}`
    *
    * Deletes a budget: work is no longer limited by it. Who may delete a budget: `createBudget`.
    */

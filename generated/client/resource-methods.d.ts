@@ -31,7 +31,6 @@ export interface Resources {
   storage: StorageResource
   ai: AiResource
   payments: PaymentsResource
-  budgets: BudgetsResource
   events: EventsResource
   webhooks: WebhooksResource
   system: SystemResource
@@ -1938,6 +1937,7 @@ export interface AiDocumentsResource {
 /** The methods of `client.payments`. */
 export interface PaymentsResource {
   customers: PaymentsCustomersResource
+  budgets: PaymentsBudgetsResource
   features: PaymentsFeaturesResource
   products: PaymentsProductsResource
   meters: PaymentsMetersResource
@@ -2136,6 +2136,56 @@ export interface PaymentsCustomersEntitlementsResource {
    * @param options The signal, the time limit and more.
    */
   delete (id: DeleteEntitlementPath['id'], feature: DeleteEntitlementPath['feature'], options?: WithHeaders<CallOptions, DeleteEntitlementHeaders>): Answer<undefined>
+}
+
+/** The methods of `client.payments.budgets`. */
+export interface PaymentsBudgetsResource {
+  /**
+   * List budgets: `GET /v1/payments/budgets`
+   *
+   * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListBudgetsQuery, options?: CallOptions): ListAnswer<BudgetList, Budget>
+  /**
+   * Create a budget: `POST /v1/payments/budgets`
+   *
+   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins. A subject has at most ten budgets.
+   *
+   * @param body A new budget.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: BudgetCreate, options?: WithHeaders<CallOptions, CreateBudgetHeaders>): Answer<Budget>
+  /**
+   * Get a budget: `GET /v1/payments/budgets/{id}`
+   *
+   * Returns a budget. A user also gets the budgets that the operator set for the user.
+   *
+   * @param id The ID of the budget.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetBudgetPath['id'], options?: WithHeaders<CallOptions, GetBudgetHeaders>): Answer<Budget>
+  /**
+   * Update a budget: `PUT /v1/payments/budgets/{id}`
+   *
+   * Changes the fields that are sent. A higher `amount` counts at once. Who may change a budget: `createBudget`.
+   *
+   * @param id The ID of the budget.
+   * @param body The fields of the budget to change.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateBudgetPath['id'], body: BudgetUpdate, options?: WithHeaders<CallOptions, UpdateBudgetHeaders>): Answer<Budget>
+  /**
+   * Delete a budget: `DELETE /v1/payments/budgets/{id}`
+   *
+   * Deletes a budget: work is no longer limited by it. Who may delete a budget: `createBudget`.
+   *
+   * @param id The ID of the budget.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteBudgetPath['id'], options?: WithHeaders<CallOptions, DeleteBudgetHeaders>): Answer<undefined>
 }
 
 /** The methods of `client.payments.features`. */
@@ -2689,56 +2739,6 @@ export interface PaymentsTestClockResource {
    * @param options The signal, the time limit and more.
    */
   advance (body: TestClockAdvance, options?: WithHeaders<CallOptions, AdvanceTestClockHeaders>): Answer<TestClock>
-}
-
-/** The methods of `client.budgets`. */
-export interface BudgetsResource {
-  /**
-   * List budgets: `GET /v1/budgets`
-   *
-   * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created.
-   *
-   * @param query The query parameters.
-   * @param options The signal, the time limit and more.
-   */
-  list (query?: ListBudgetsQuery, options?: CallOptions): ListAnswer<BudgetList, Budget>
-  /**
-   * Create a budget: `POST /v1/budgets`
-   *
-   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins.
-   *
-   * @param body A new budget.
-   * @param options The signal, the time limit and more.
-   */
-  create (body: BudgetCreate, options?: WithHeaders<CallOptions, CreateBudgetHeaders>): Answer<Budget>
-  /**
-   * Get a budget: `GET /v1/budgets/{id}`
-   *
-   * Returns a budget. A user also gets the budgets that the operator set for the user.
-   *
-   * @param id The ID of the budget.
-   * @param options The signal, the time limit and more.
-   */
-  get (id: GetBudgetPath['id'], options?: WithHeaders<CallOptions, GetBudgetHeaders>): Answer<Budget>
-  /**
-   * Update a budget: `PUT /v1/budgets/{id}`
-   *
-   * Changes the fields that are sent. A higher `amount` counts at once. Who may change a budget: `createBudget`.
-   *
-   * @param id The ID of the budget.
-   * @param body The fields of the budget to change.
-   * @param options The signal, the time limit and more.
-   */
-  update (id: UpdateBudgetPath['id'], body: BudgetUpdate, options?: WithHeaders<CallOptions, UpdateBudgetHeaders>): Answer<Budget>
-  /**
-   * Delete a budget: `DELETE /v1/budgets/{id}`
-   *
-   * Deletes a budget: work is no longer limited by it. Who may delete a budget: `createBudget`.
-   *
-   * @param id The ID of the budget.
-   * @param options The signal, the time limit and more.
-   */
-  delete (id: DeleteBudgetPath['id'], options?: WithHeaders<CallOptions, DeleteBudgetHeaders>): Answer<undefined>
 }
 
 /** The methods of `client.events`. */

@@ -6,6 +6,20 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
+ * How many budgets a subject has.
+ * @see prisma/sql/budgets/count-of-subject.sql
+ */
+export const countOfSubject = one<{ subject_id: string }, CountOfSubjectRow>(
+  'budgets/count-of-subject',
+  `SELECT count(*)::int AS "count" FROM budgets WHERE subject_id = $1`,
+  ['subject_id'],
+  { reads: true },
+)
+export interface CountOfSubjectRow {
+  count: number
+}
+
+/**
  * The start of the current day, week (Monday) or month (UTC); without periods: now.
  * @see prisma/sql/budgets/default-start.sql
  */
@@ -116,6 +130,19 @@ export interface ListRow {
   created_by: Schemas['Budget']['created_by'] | null
   created_at: string
   updated_at: string
+}
+
+/**
+ * Locks the number of budgets of a subject until the transaction ends.
+ * @see prisma/sql/budgets/lock-subject.sql
+ */
+export const lockSubject = one<{ subject_id: string }, LockSubjectRow>(
+  'budgets/lock-subject',
+  `SELECT pg_advisory_xact_lock(hashtextextended('budgets of ' || $1, 0))::text AS locked`,
+  ['subject_id'],
+)
+export interface LockSubjectRow {
+  locked: string | null
 }
 
 /**

@@ -6,8 +6,8 @@ import * as organizations from '../../generated/sql/organizations.ts'
 import * as projects from '../../generated/sql/projects.ts'
 import type { components } from '../../generated/types.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
-import type { Db } from '../../infra/database/database.ts'
-import { forbidden, invalidField, notFound } from '../../infra/errors.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
+import { forbidden, invalidField, limitReached, notFound } from '../../infra/errors.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
@@ -149,6 +149,22 @@ export async function requireSubject(db: Db, id: string): Promise<void> {
   const type = subjectTypeOf(id)
   if (type !== 'user' && type !== 'customer') return
   if ((await sql.findSubject(db, { id })) === undefined) throw notFound(type, id)
+}
+
+/** Each start of work with a model looks at all budgets of its subjects. */
+const maxBudgets = 10
+
+/** Throws 403 for a subject that has ten budgets. Others wait until the transaction ends. */
+export async function requireRoom(tx: Transaction, subjectId: string): Promise<void> {
+  await sql.lockSubject(tx, { subject_id: subjectId })
+  const { count } = await sql.countOfSubject(tx, { subject_id: subjectId })
+  if (count >= maxBudgets)
+    throw limitReached('FORBIDDEN', 'budgets', `${subjectId} has ${maxBudgets} budgets. Delete one of them.`, {
+      name: 'budgets',
+      limit: maxBudgets,
+      used: count,
+      resets_at: null,
+    })
 }
 
 const batchSize = 100

@@ -112,7 +112,7 @@ const table = {
   budget_threshold_reached: {
     subject: 'A budget has reached a threshold',
     before: 'The use of a budget that you created has reached a percentage of its amount:',
-    after: 'GET /v1/budgets/{id} shows its use, and when it resets.',
+    after: 'GET /v1/payments/budgets/{id} shows its use, and when it resets.',
   },
 } satisfies Record<string, AlertText>
 

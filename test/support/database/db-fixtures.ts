@@ -2,6 +2,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Readable } from 'node:stream'
 import sharp from 'sharp'
+import * as budgets from '../../../generated/sql/budgets.ts'
 import * as customRoles from '../../../generated/sql/custom_roles.ts'
 import type { components } from '../../../generated/types.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
@@ -135,6 +136,30 @@ export async function createApiKey(
   const { id, key } = await database.transaction((tx) => insertApiKey(tx, 'test', fields))
   if (revoked) await database.prisma.apiKey.update({ where: { id }, data: { revokedAt: new Date() } })
   return { id, secret: key }
+}
+
+/** A budget of an API key of the user, who created it. */
+export async function createBudget(
+  server: TestServer,
+  userId: string,
+  fields: Partial<components['schemas']['Budget']> = {},
+): Promise<string> {
+  const id = newId('bdg')
+  const row = {
+    subject_type: 'key' as const,
+    subject_id: fields.subject_id ?? (await createApiKey(server, userId)).id,
+    unit: 'tokens' as const,
+    amount: '1000',
+    period: 'month' as const,
+    starts_at: new Date(Date.UTC(2026, 0, 1)).toISOString(),
+    thresholds: [80, 100],
+    enforced: true,
+    metadata: {},
+    created_by: userId,
+    ...fields,
+  }
+  await budgets.insert(server.services.database, { ...row, id, created_at: timeOf(id) })
+  return id
 }
 
 export async function createApiRequest(

@@ -5,6 +5,8 @@ import type { Fixture, RequestBuilder, FixtureContext } from './operation-fixtur
 import type { Attachment } from '../http/form-body.ts'
 import type { TestServer } from '../server/server.ts'
 import {
+  createApiKey,
+  createBudget,
   createDocument,
   createSource,
   createKnowledgeBase,
@@ -36,6 +38,19 @@ const onKnowledge =
     const project = await projectFor(context, where)
     return { params: { id: await knowledgeFor(context, project) }, project, body: body?.() }
   }
+
+const newBudget = () => ({
+  unit: 'money',
+  amount: '25.5',
+  period: 'month',
+  starts_at: '2026-01-01T00:00:00.000Z',
+  thresholds: [50, 100],
+  enforced: true,
+  metadata,
+})
+const onBudget =
+  (body?: () => Record<string, unknown>): RequestBuilder =>
+  async ({ server, caller }) => ({ params: { id: await createBudget(server, caller.id) }, body: body?.() })
 
 const onDocument =
   (
@@ -410,4 +425,17 @@ export const aiFixtures = {
     withoutProject: onDocument(undefined, 'own'),
     byStatus: { 409: onDocument(undefined, 'archived') },
   },
+  listBudgets: {
+    build: () => ({}),
+    byStatus: { 404: () => ({ query: { subject_id: `key_${unknownUlid}` } }) },
+  },
+  createBudget: {
+    build: async ({ server, caller }) => ({
+      body: { ...newBudget(), subject_id: (await createApiKey(server, caller.id)).id },
+    }),
+    byStatus: { 404: () => ({ body: { ...newBudget(), subject_id: `key_${unknownUlid}` } }) },
+  },
+  getBudget: { build: onBudget() },
+  updateBudget: { build: onBudget(() => ({ amount: `${randomInt(1, 1000)}.5`, enforced: false, metadata })) },
+  deleteBudget: { build: onBudget() },
 } satisfies Partial<Record<OperationId, Fixture>>
