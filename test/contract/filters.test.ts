@@ -41,6 +41,7 @@ import {
   createSession,
   createUser,
   createWebhookEndpoints,
+  createBudget,
 } from '../support/database/db-fixtures.ts'
 import { cursorLists, queryOf } from '../support/contract/contract-schema.ts'
 import { startServer } from '../support/server/server.ts'
@@ -741,6 +742,19 @@ t.test('features are filtered by key, type, author and whether they are active',
   await assertFinds(t, request, { key, active: 'false' }, [])
   await assertFinds(t, request, { type: 'limit', active: 'false' }, [archived])
   await assertFinds(t, request, { created_by }, [archived])
+})
+
+t.test('budgets are filtered by subject and author', async (t) => {
+  const request = await requestFor(server, 'listBudgets')
+  const { caller } = request
+  const subject_id = (await createApiKey(server, caller.id)).id
+  const own = await createBudget(server, caller.id, { subject_id })
+  const another = await createBudget(server, caller.id)
+  await createBudget(server, caller.id, { created_by: null })
+  await assertFinds(t, request, {}, [own, another])
+  await assertFinds(t, request, { subject_id }, [own])
+  await assertFinds(t, request, { subject_id, subject_type: 'project' }, [])
+  await assertFinds(t, request, { subject_id, subject_type: 'key', created_by: caller.id }, [own])
 })
 
 t.test('prices are filtered by product, currency and whether they are active', async (t) => {

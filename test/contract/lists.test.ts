@@ -55,6 +55,7 @@ import {
   createProject,
   createSession,
   createUser,
+  createBudget,
 } from '../support/database/db-fixtures.ts'
 import { createIdentity, createPasskey, createSignIn } from '../support/operations/operation-fixtures-auth.ts'
 import { cursorLists, queryOf } from '../support/contract/contract-schema.ts'
@@ -330,6 +331,11 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const ids = await createMany(() => insertedFeature(server, { name: 'Alike' }))
     await prisma.feature.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request: await requestFor(server, 'listFeatures'), ids }
+  },
+  async listBudgets() {
+    const request = await requestFor(server, 'listBudgets')
+    const ids = await createMany(() => createBudget(server, request.caller.id))
+    return { request, ids }
   },
   async listEntitlements() {
     const customer = await insertedCustomer(server)
@@ -677,6 +683,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listCustomers: 'customers',
   listMeters: 'meters',
   listFeatures: 'features',
+  listBudgets: 'budgets',
   listOrders: 'orders',
   listRefunds: 'refunds',
   listAllRefunds: 'refunds',

@@ -138,6 +138,9 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateCustomer: 'customer.updated',
   deleteCustomer: 'customer.deleted',
   upsertCustomer: 'customer.updated',
+  createBudget: 'budget.created',
+  updateBudget: 'budget.updated',
+  deleteBudget: 'budget.deleted',
   createFeature: 'feature.created',
   updateFeature: 'feature.updated',
   createMeter: 'meter.created',
@@ -279,6 +282,7 @@ const testedElsewhere: EventType[] = [
   'document.failed',
   'knowledge_source.synced',
   'knowledge_source.failed',
+  'budget.threshold_reached',
   'refund.updated',
   'dispute.updated',
   'dispute.closed',
@@ -573,7 +577,7 @@ for (const info of writes) {
     // An invitation is not visible to other users, and a customer, a meter or a feature only to its seller.
     const isHidden =
       (info.projectAccess ?? info.organizationAccess)?.role === 'none' ||
-      /^\/v1\/payments\/(customers|meters|features)\/\{id\}/.test(info.path)
+      /^\/v1\/payments\/(customers|meters|features|budgets)\/\{id\}/.test(info.path)
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [

@@ -44,7 +44,7 @@ t.test('the page adds a resource in fewer than 100 lines', async (t) => {
 
 const lastPart = 'samples'
 /** The paths that the short form leaves out: the generator has less to do. Those with x-crud have events. */
-const crud = 'customRoles|pr\\w+s|customers|meters|features'
+const crud = 'customRoles|pr\\w+s|customers|meters|features|budgets'
 const others = new RegExp(
   `^  /(?!.*(system|projects|events|user)\\.yaml|.*/(${crud})').*\\$ref: '.*\\n`,
   'gm',

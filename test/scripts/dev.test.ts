@@ -53,7 +53,7 @@ async function startDev(t: Test): Promise<Dev> {
   // The operations of some areas, so that a rebuild costs less. The server needs those of events, and those
   // with x-crud.
   const spec = join(folder, 'spec/openapi.yaml')
-  const crud = 'customRoles|pr\\w+s|customers|meters|features'
+  const crud = 'customRoles|pr\\w+s|customers|meters|features|budgets'
   const others = new RegExp(`^  /(?!.*(system|projects|events)\\.yaml|.*/(${crud})').*\\$ref: '.*\\n`, 'gm')
   writeFileSync(spec, readFileSync(spec, 'utf8').replace(others, ''))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))

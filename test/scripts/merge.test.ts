@@ -27,7 +27,7 @@ const list = 'test/contract/constraints.json'
 /**
  * The paths that the copy leaves out, so that the generator has less to do. Those with x-crud have events.
  */
-const crud = 'customRoles|pr\\w+s|customers|meters|features'
+const crud = 'customRoles|pr\\w+s|customers|meters|features|budgets'
 const others = new RegExp(`^  /(?!.*system\\.yaml|.*/(${crud})').*\\$ref: '.*\\n`, 'gm')
 
 t.test('a merge and a rebase of branches that both added operations need no hand', async (t) => {
