@@ -3715,7 +3715,7 @@ export interface Methods {
   /**
    * Delete a budget: `DELETE /v1/payments/budgets/{id}`
    *
-   * Deletes a budget: work is no longer limited by it. Who may delete a budget: `createBudget`.
+   * Deletes a budget: work is no longer limited by it. `createBudget` says who may delete a budget.
    */
   deleteBudget (input: DeleteBudgetInput): Answer<undefined>
   /**

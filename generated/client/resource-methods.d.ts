@@ -2180,7 +2180,7 @@ export interface PaymentsBudgetsResource {
   /**
    * Delete a budget: `DELETE /v1/payments/budgets/{id}`
    *
-   * Deletes a budget: work is no longer limited by it. Who may delete a budget: `createBudget`.
+   * Deletes a budget: work is no longer limited by it. `createBudget` says who may delete a budget.
    *
    * @param id The ID of the budget.
    * @param options The signal, the time limit and more.

@@ -87,7 +87,7 @@ t.thresholds AS "thresholds", t.enforced,
 (SELECT trim_scale(coalesce(max(p.used), 0) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   FROM budget_periods p
   WHERE p.budget_id = t.id AND p.since = (budget_period(t.period, t.starts_at, now())).since) AS "used",
-trim_scale(budget_reserved(t.id, t.unit, 60) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
+trim_scale(budget_reserved(t.id, t.unit, 30) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   AS "reserved",
 (budget_period(t.period, t.starts_at, now())).until AS "resets_at",
 t.metadata, t.created_by, t.created_at, t.updated_at
@@ -178,7 +178,7 @@ t.thresholds AS "thresholds", t.enforced,
 (SELECT trim_scale(coalesce(max(p.used), 0) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   FROM budget_periods p
   WHERE p.budget_id = t.id AND p.since = (budget_period(t.period, t.starts_at, now())).since) AS "used",
-trim_scale(budget_reserved(t.id, t.unit, 60) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
+trim_scale(budget_reserved(t.id, t.unit, 30) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   AS "reserved",
 (budget_period(t.period, t.starts_at, now())).until AS "resets_at",
 t.metadata, t.created_by, t.created_at, t.updated_at
@@ -219,7 +219,7 @@ t.thresholds AS "thresholds", t.enforced,
 (SELECT trim_scale(coalesce(max(p.used), 0) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   FROM budget_periods p
   WHERE p.budget_id = t.id AND p.since = (budget_period(t.period, t.starts_at, now())).since) AS "used",
-trim_scale(budget_reserved(t.id, t.unit, 60) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
+trim_scale(budget_reserved(t.id, t.unit, 30) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   AS "reserved",
 (budget_period(t.period, t.starts_at, now())).until AS "resets_at",
 t.metadata, t.created_by, t.created_at, t.updated_at`,
@@ -256,7 +256,7 @@ t.thresholds AS "thresholds", t.enforced,
 (SELECT trim_scale(coalesce(max(p.used), 0) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   FROM budget_periods p
   WHERE p.budget_id = t.id AND p.since = (budget_period(t.period, t.starts_at, now())).since) AS "used",
-trim_scale(budget_reserved(t.id, t.unit, 60) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
+trim_scale(budget_reserved(t.id, t.unit, 30) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   AS "reserved",
 (budget_period(t.period, t.starts_at, now())).until AS "resets_at",
 t.metadata, t.created_by, t.created_at, t.updated_at
@@ -307,7 +307,7 @@ t.thresholds AS "thresholds", t.enforced,
 (SELECT trim_scale(coalesce(max(p.used), 0) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   FROM budget_periods p
   WHERE p.budget_id = t.id AND p.since = (budget_period(t.period, t.starts_at, now())).since) AS "used",
-trim_scale(budget_reserved(t.id, t.unit, 60) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
+trim_scale(budget_reserved(t.id, t.unit, 30) / CASE t.unit WHEN 'money' THEN 1000000 ELSE 1 END)
   AS "reserved",
 (budget_period(t.period, t.starts_at, now())).until AS "resets_at",
 t.metadata, t.created_by, t.created_at, t.updated_at`,

@@ -159,7 +159,7 @@ export async function requireRoom(tx: Transaction, subjectId: string): Promise<v
   await sql.lockSubject(tx, { subject_id: subjectId })
   const { count } = await sql.countOfSubject(tx, { subject_id: subjectId })
   if (count >= maxBudgets)
-    throw limitReached('FORBIDDEN', 'budgets', `${subjectId} has ${maxBudgets} budgets. Delete one of them.`, {
+    throw limitReached('FORBIDDEN', 'budgets', `${subjectId} has ${maxBudgets} budgets. Delete one.`, {
       name: 'budgets',
       limit: maxBudgets,
       used: count,

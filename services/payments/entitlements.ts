@@ -6,8 +6,10 @@ import * as features from '../../generated/sql/features.ts'
 import * as meters from '../../generated/sql/meters.ts'
 import * as products from '../../generated/sql/products.ts'
 import type { components } from '../../generated/types.ts'
+import { expiryOf } from '../../infra/contract/expiry.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
+import { paymentsNow } from './clock.ts'
 import { authorizeCustomers, openCustomer } from './customers.ts'
 import { openProduct } from './products-and-prices.ts'
 import { requireSeller, type SellerRequest } from './sellers.ts'
@@ -113,7 +115,7 @@ export async function setOverride(
   request: ConditionalRequest,
   customerId: string,
   feature: string,
-  { enabled, limit = null, expires_at: expiresAt = null }: Override,
+  { enabled, limit = null, ...expiry }: Override,
 ): Promise<Entitlement> {
   await lockCustomer(tx, request, customerId)
   const before = await findEntitlement(tx, customerId, feature)
@@ -129,7 +131,7 @@ export async function setOverride(
     feature_id: before.feature_id,
     enabled,
     limit,
-    expires_at: expiresAt,
+    expires_at: expiryOf(expiry, { from: await paymentsNow(tx, customerId) }) ?? null,
   })
   return await findEntitlement(tx, customerId, feature)
 }

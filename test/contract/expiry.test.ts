@@ -44,6 +44,7 @@ t.test('the operations with an expiry', async (t) => {
     'createFileLink',
     'createServiceAccountKey',
     'rotateApiKey',
+    'setEntitlement',
     'updateFile',
     'uploadFile',
   ])

@@ -41,8 +41,10 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
 const sorted = [
   'custom_roles/list name',
   'custom_roles/list updated_at',
+  // A seller has at most 1,000 features and 1,000 meters.
+  'entitlements/list feature',
+  'features/list key',
   'metering/list-meter-usage start',
-  // A seller has at most 1,000 meters.
   'meters/list key',
   'organizations/list-organization-members updated_at',
   'organizations/list-organizations created_at',

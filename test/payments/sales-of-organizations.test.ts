@@ -197,6 +197,7 @@ t.test('others cannot read or change the sales of an organization', async (t) =>
       ['get', `orders/${paid.order_id}/refunds`],
       ['get', `orders/${paid.order_id}/refunds/${refund}`],
       ['get', `orders/${paid.order_id}/receipt`],
+      ['get', `subscriptions/${subscribed.id}/upcoming`],
       ['post', `orders/${pending}/cancel`],
       ['post', `orders/${disputed.order_id}/refunds`, { amount: 1 }],
       ['post', `checkout/${open.id}/expire`],

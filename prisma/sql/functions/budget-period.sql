@@ -8,7 +8,8 @@ AS $function$
 DECLARE
   base timestamp := starts_at AT TIME ZONE 'UTC';
   here timestamp := at AT TIME ZONE 'UTC';
-  length interval := CASE period WHEN 'day' THEN interval '24 hours' WHEN 'week' THEN interval '168 hours' END;
+  length interval := CASE period
+    WHEN 'day' THEN interval '24 hours' WHEN 'week' THEN interval '168 hours' END;
   n integer;
 BEGIN
   IF at < starts_at THEN

@@ -54,7 +54,13 @@ export async function embedWithinLimit(
   // The price is per million tokens.
   const costOfTokens = (tokens: number): number => Math.round(tokens * (embed.price ?? 0))
   const cost = costOfTokens(estimated)
-  const charged = await chargeTokens(db, { ...account, is_reserved: isReserved }, estimated, cost, tokensPerDay)
+  const charged = await chargeTokens(
+    db,
+    { ...account, is_reserved: isReserved },
+    estimated,
+    cost,
+    tokensPerDay,
+  )
   if (charged === null) throw new TokensUsedUp(tokensPerDay, await tokensUsed(db, userId))
   let reported: number | null = null
   const settle = async (tokens: number): Promise<void> => {
