@@ -10,10 +10,22 @@ import {
   startOf,
   subjectTypeOf,
 } from '../services/budgets/budgets.ts'
+import type { ListQuery } from '../infra/contract/query.ts'
 import { notFound } from '../infra/errors.ts'
 import { resourceHandlers } from '../services/resources.ts'
+import type { Principal } from '../services/users/authentication.ts'
 
 const handlers = resourceHandlers('Budget', sql, { userOf: readerOf, authorize: authorizeBudgets })
+
+/** The budgets of the caller's keys; a key that is limited to projects lists only its own. */
+function ofOwnKeys(
+  { userId, credentialId, projectIds }: Principal,
+  { created_by: creator = userId, subject_type: type = 'key', ...query }: ListQuery<'listBudgets'>,
+): ListQuery<'listBudgets'> {
+  const isPossible = creator === userId && type === 'key'
+  const subject_id = isPossible ? (projectIds === null ? undefined : credentialId) : ''
+  return { ...query, subject_type: 'key', created_by: userId, subject_id }
+}
 
 export const budgets = {
   ...handlers,
@@ -21,10 +33,8 @@ export const budgets = {
   async listBudgets(request, services) {
     const { query, principal } = request
     const { subject_id: id } = query
-    if (id === undefined) {
-      const own = { ...query, subject_type: 'key' as const, created_by: principal.userId }
-      return await handlers.listBudgets({ ...request, query: own }, services)
-    }
+    if (id === undefined)
+      return await handlers.listBudgets({ ...request, query: ofOwnKeys(principal, query) }, services)
     await authorizeBudgets(services.db, request, { subject_id: id }, () => notFound(subjectTypeOf(id), id))
     return await handlers.listBudgets(request, services)
   },

@@ -2143,7 +2143,7 @@ export interface PaymentsBudgetsResource {
   /**
    * List budgets: `GET /v1/payments/budgets`
    *
-   * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created.
+   * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created; an API key that is limited to projects lists only its own.
    *
    * @param query The query parameters.
    * @param options The signal, the time limit and more.

@@ -13,7 +13,7 @@ import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
 import { restorableDays } from '../projects/projects.ts'
 import { findOwnApiKey } from '../users/api-keys.ts'
-import { isOperator, mayActAsOperator, type Principal } from '../users/authentication.ts'
+import { mayActAsOperator, type Principal } from '../users/authentication.ts'
 import type { Scope } from '../users/scopes.ts'
 
 export type Budget = components['schemas']['Budget']
@@ -56,7 +56,7 @@ export async function authorizeBudgets(
     case 'user':
     case 'customer': {
       const isOwn = reads && id === principal.userId && principal.projectIds === null
-      if (!isOwn && !(reads ? isOperator : mayActAsOperator)(principal, 'payments:sell')) throw missing()
+      if (!isOwn && !mayActAsOperator(principal, 'payments:sell')) throw missing()
       return
     }
     case 'key':

@@ -426,7 +426,10 @@ export const aiFixtures = {
     byStatus: { 409: onDocument(undefined, 'archived') },
   },
   listBudgets: {
-    build: () => ({}),
+    build: async ({ server, caller }) => {
+      await createBudget(server, caller.id)
+      return {}
+    },
     byStatus: { 404: () => ({ query: { subject_id: `key_${unknownUlid}` } }) },
   },
   createBudget: {

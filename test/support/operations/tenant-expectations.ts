@@ -37,6 +37,32 @@ export const sharedPrefixes = ['prod', 'prc']
 
 export const exceptions: Exception[] = [
   {
+    operations: ['createBudget'],
+    expected: 404,
+    reason: 'only who may set a budget knows of its subject',
+  },
+  {
+    operations: ['createBudget'],
+    field: 'body subject_id',
+    callers: ['tenant', 'limited operator'],
+    expected: 404,
+    reason: 'only who may set a budget knows of its subject',
+  },
+  {
+    operations: ['listBudgets'],
+    field: 'query subject_id',
+    callers: ['tenant', 'limited operator'],
+    expected: 404,
+    reason: 'only who may read its budgets knows of a subject',
+  },
+  {
+    operations: ['listBudgets'],
+    field: 'query created_by',
+    callers: ['tenant', 'limited operator'],
+    expected: 'own',
+    reason: 'a filter of the budgets of the caller',
+  },
+  {
     operations: [
       'getHealth',
       'getReadiness',
