@@ -7,6 +7,27 @@ import type { Answer } from '@platform-api/contract/sender.ts'
 
 export const flows: Flow[] = [
   {
+    operations: [
+      'createBudget',
+      'createProject',
+      'getBudget',
+      'listBudgets',
+      'updateBudget',
+      'patchBudget',
+      'deleteBudget',
+    ],
+    async work(call) {
+      const fields = { subject_id: await newProject(call), unit: 'answers', amount: '5', period: 'day' }
+      const { body: budget } = await call('createBudget', { body: fields })
+      const path = { id: budget.id }
+      await call('getBudget', { path })
+      await call('listBudgets', { query: { subject_id: fields.subject_id } })
+      await call('updateBudget', { path, body: { amount: '6' } })
+      await call('patchBudget', { path, body: { amount: '7' } })
+      await call('deleteBudget', { path })
+    },
+  },
+  {
     operations: ['restoreProject', 'createProject', 'deleteProject'],
     async work(call) {
       const path = { id: await newProject(call) }

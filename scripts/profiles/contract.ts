@@ -17,6 +17,7 @@ const rarelyReached = `
   declineOrganizationInvitation revokeServiceAccountKey transferProject cancelMessage getDocumentText
   downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
   getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
+  showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
 `
   .trim()
   .split(/\s+/)
@@ -61,7 +62,8 @@ export const profile: ContractProfile = {
       /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
       /^createPrice recurring\.interval_count maximum$/,
       // Which fields of a meter fit together.
-      /^createMeter (property|aggregation|source|dimensions\S*) (exclusive|required|enum|reserved|uniqueItems)$/,
+      /^createMeter (property|aggregation|source|dimensions\S*) (exclusive|required|enum|reserved)$/,
+      /^createMeter dimensions\S* uniqueItems$/,
       /^createCheckout items maxItems$/,
       // The limit on all values of a body comes before its schema.
       / body max_values$/,
