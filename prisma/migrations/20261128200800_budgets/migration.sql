@@ -95,10 +95,11 @@ $function$;
 -- account of a service account, the key, the project, its organization, and the customers that these are.
 CREATE OR REPLACE FUNCTION budgets_of(of_user text, credential text, project text)
 RETURNS SETOF budgets
-LANGUAGE sql
+LANGUAGE plpgsql
 STABLE
 AS $function$
-  SELECT b.* FROM budgets b WHERE b.subject_id IN (
+BEGIN
+  RETURN QUERY SELECT b.* FROM budgets b WHERE b.subject_id IN (
     SELECT of_user
     UNION ALL SELECT account_of(of_user)
     UNION ALL SELECT credential
@@ -109,8 +110,8 @@ AS $function$
     UNION ALL SELECT c.id FROM customers c JOIN projects p ON p.organization_id = c.buyer_organization_id
       WHERE p.id = project AND c.deleted_at IS NULL
   )
-  ORDER BY b.id
-$function$;
+  ORDER BY b.id;
+END $function$;
 
 -- Counts work with a model to its budgets, and returns 1. Marks periods whose use passes a threshold: a job
 -- notifies. The rows are locked in the order of the ids.
