@@ -7,7 +7,7 @@ import * as projects from '../../generated/sql/projects.ts'
 import type { components } from '../../generated/types.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { forbidden, invalidField, limitReached, notFound } from '../../infra/errors.ts'
+import { ApiError, forbidden, invalidField, limitReached, notFound } from '../../infra/errors.ts'
 import type { RetentionTask } from '../../infra/jobs/retention.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
@@ -78,8 +78,9 @@ async function authorizeKey(
   reads: boolean,
   missing: () => Error,
 ): Promise<void> {
-  const own = await findOwnApiKey(db, id, principal).catch(() => null)
-  if (own === null) throw missing()
+  await findOwnApiKey(db, id, principal).catch((error: unknown) => {
+    throw error instanceof ApiError && error.status < 500 ? missing() : error
+  })
   if (!reads && (id === principal.credentialId || principal.projectIds !== null))
     throw forbidden('An API key cannot change its own budget.', 'scope')
 }
