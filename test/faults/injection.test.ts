@@ -172,7 +172,7 @@ async function assertHarmless(
 }
 
 /** The cookies that sign-ins set. */
-const ownCookie = /^(session|oidc)=[\w.-]*; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/
+const ownCookie = /^(session|oidc|portal)=[\w.-]*; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/
 
 /** The problems of an answer of any status. */
 function problemsOf({ status, headers, text }: Reply): string[] {
