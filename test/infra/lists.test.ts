@@ -39,6 +39,8 @@ t.test('every combination of filters, sort keys and directions', async (t) => {
  * and sorted. The groups of a usage report are computed.
  */
 const sorted = [
+  // A subject has at most ten budgets.
+  'budgets/list updated_at',
   'custom_roles/list name',
   'custom_roles/list updated_at',
   // A seller has at most 1,000 features and 1,000 meters.

@@ -439,6 +439,13 @@ export const aiFixtures = {
     byStatus: { 404: () => ({ body: { ...newBudget(), subject_id: `key_${unknownUlid}` } }) },
   },
   getBudget: { build: onBudget() },
-  updateBudget: { build: onBudget(() => ({ amount: `${randomInt(1, 1000)}.5`, enforced: false, metadata })) },
+  updateBudget: {
+    build: onBudget(() => ({
+      amount: `${randomInt(1, 1000)}.5`,
+      thresholds: [25, 75],
+      enforced: false,
+      metadata,
+    })),
+  },
   deleteBudget: { build: onBudget() },
 } satisfies Partial<Record<OperationId, Fixture>>
