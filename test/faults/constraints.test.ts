@@ -146,6 +146,8 @@ function reasonFor({ place, keyword }: Constraint): string {
     !new RegExp(flat.pattern, 'u').test('')
   )
     return 'the pattern needs a character too'
+  if (keyword === 'minLength' && flat.minLength === 1 && /\/parameters\/path /.test(place))
+    return 'a path without the segment has no route'
   if (keyword === 'maxItems') return 'there are not enough distinct values'
   if (keyword === 'type' && flat.enum !== undefined) return 'the values of the enum have the type'
   if (/\/headers\//.test(place)) return 'the value is always text'
