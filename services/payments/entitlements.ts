@@ -3,7 +3,6 @@
 import * as customersSql from '../../generated/sql/customers.ts'
 import * as sql from '../../generated/sql/entitlements.ts'
 import * as features from '../../generated/sql/features.ts'
-import * as meters from '../../generated/sql/meters.ts'
 import * as products from '../../generated/sql/products.ts'
 import type { components } from '../../generated/types.ts'
 import { expiryOf } from '../../infra/contract/expiry.ts'
@@ -13,6 +12,7 @@ import { paymentsNow } from './clock.ts'
 import { authorizeCustomers, openCustomer } from './customers.ts'
 import { openProduct } from './products-and-prices.ts'
 import { requireSeller, type SellerRequest } from './sellers.ts'
+import { findMeterOfSeller } from './usage/meters.ts'
 
 export type Feature = components['schemas']['Feature']
 export type Entitlement = components['schemas']['Entitlement']
@@ -42,8 +42,7 @@ export async function requireValidFeature(
     return
   }
   if (meterId == null) throw invalidField('meter_id', 'required', 'A metered feature needs a meter.')
-  const meter = await meters.find(db, { id: meterId })
-  if ((meter?.organization_id ?? null) !== seller || meter === undefined) throw notFound('meter', meterId)
+  await findMeterOfSeller(db, meterId, seller)
 }
 
 /** The features of a product, if the caller may read the product. Throws 404. */

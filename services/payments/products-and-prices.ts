@@ -1,12 +1,12 @@
 // Products and prices: what their default handlers do not check. A price is immutable except for `active` and
 // `metadata`. Everyone reads the catalog of the operator; that of an organization is its admins' alone.
-import * as meters from '../../generated/sql/meters.ts'
 import * as prices from '../../generated/sql/prices.ts'
 import * as products from '../../generated/sql/products.ts'
 import type { components } from '../../generated/types.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { invalidField, notFound } from '../../infra/errors.ts'
 import { requireSeller, type SellerRequest } from './sellers.ts'
+import { findMeterOfSeller } from './usage/meters.ts'
 
 export type Price = components['schemas']['Price']
 type Product = components['schemas']['Product']
@@ -44,8 +44,7 @@ export async function requireMeter(
   { meter_id: id }: components['schemas']['PriceUsageCreate'],
   seller: string | null = null,
 ): Promise<void> {
-  const meter = await meters.find(db, { id })
-  if (meter === undefined || (meter.organization_id ?? null) !== seller) throw notFound('meter', id)
+  const meter = await findMeterOfSeller(db, id, seller)
   if (!meter.active) throw invalidField('usage.meter_id', 'active', `The meter ${id} is archived.`)
 }
 

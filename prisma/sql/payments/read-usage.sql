@@ -7,7 +7,6 @@
 SELECT u.id, u.price_id, u.start_at, coalesce(u.end_at, greatest(:at, u.start_at)) AS "end_at!",
   u.end_at IS NULL AS is_open, u.free, coalesce(u.quantity, 0)::text AS "charged!",
   u.carried::text AS "carried!",
- 
   CASE WHEN u.quantity IS NULL OR u.start_at > :at::timestamptz - :kept_days * interval '1 day'
     THEN meter_quantity(p.usage->>'meter_id', :customer_id, u.start_at,
       coalesce(u.end_at, greatest(:at, u.start_at)))

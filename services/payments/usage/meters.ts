@@ -25,6 +25,13 @@ export async function openMeter(db: Db, request: SellerRequest, id: string): Pro
   return meter
 }
 
+/** The meter that something of a seller names. The caller is authorized as the seller. Throws 404. */
+export async function findMeterOfSeller(db: Db, id: string, seller: string | null): Promise<Meter> {
+  const meter = await sql.find(db, { id })
+  if (meter === undefined || (meter.organization_id ?? null) !== seller) throw notFound('meter', id)
+  return meter
+}
+
 /** Throws 400 for fields of a new meter that do not fit together. */
 export function requireValidMeter({
   aggregation,
