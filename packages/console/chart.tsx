@@ -1,4 +1,5 @@
 // Bars by day, and the part of a limit that is used.
+import { count } from './value.tsx'
 
 /** Height and width of a bar in the units of the drawing. */
 const [height, width] = [60, 10]
@@ -17,7 +18,7 @@ export function Chart({ title, text, labels, values, bad = [] }: ChartProps) {
   const unit = height / Math.max(1e-12, ...values)
   const bar = (value: number, i: number) => (
     <rect key={i} x={i * width + 1} y={height - value * unit} width={width - 2} height={value * unit}>
-      <title>{`${labels[i]}: ${new Intl.NumberFormat().format(value)}`}</title>
+      <title>{`${labels[i]}: ${count(value)}`}</title>
     </rect>
   )
   return (

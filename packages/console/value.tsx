@@ -7,6 +7,8 @@ import { href } from './router.ts'
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 const ago = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const numbers = new Intl.NumberFormat()
+
+export const count = (value: number): string => numbers.format(value)
 const good = new Set([
   'active',
   'paid',
@@ -55,7 +57,7 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
     case 'money':
       return <>{money(value, item?.currency)}</>
     case 'number':
-      return <>{numbers.format(value)}</>
+      return <>{count(value)}</>
     case 'boolean':
       return <>{value ? 'Yes' : 'No'}</>
     case 'choice':
@@ -236,7 +238,7 @@ export function bytes(value: number): string {
 
 /** @param value in the smallest unit of the currency. */
 export function money(value: number, currency: string | undefined): string {
-  if (currency === undefined) return numbers.format(value)
+  if (currency === undefined) return count(value)
   const format = new Intl.NumberFormat(undefined, { style: 'currency', currency: currency.toUpperCase() })
   return format.format(value / 10 ** format.resolvedOptions().maximumFractionDigits!)
 }

@@ -5,10 +5,10 @@ import { detailAt } from '../model.ts'
 import type { PageProps } from '../router.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { count } from '../value.tsx'
 
 const shownDays = 30
 const dayMs = 86_400_000
-const number = (value: number): string => new Intl.NumberFormat().format(value)
 
 export function MeterPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!
@@ -36,7 +36,7 @@ function MeterUsage({ meter: { id, unit } }: { meter: any }) {
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
   if (loaded.value === null) return <Skeleton />
   const quantities = loaded.value.map(({ quantity }) => quantity)
-  const most = number(Math.max(...quantities))
+  const most = count(Math.max(...quantities))
   return (
     <>
       <h2>Last {shownDays} days</h2>
@@ -62,7 +62,7 @@ export function BudgetPage({ path, values }: PageProps) {
         <div class="charts">
           <Share
             title="Used"
-            text={`${number(Number(used))} of ${number(Number(amount))}`}
+            text={`${count(Number(used))} of ${count(Number(amount))}`}
             whole={Number(amount)}
             parts={[Number(used), Number(reserved)]}
           />

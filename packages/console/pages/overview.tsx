@@ -3,7 +3,7 @@ import { href } from '../router.ts'
 import { listAt } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded, type Loaded } from '../ui.tsx'
-import { bytes, EventList } from '../value.tsx'
+import { bytes, count, EventList } from '../value.tsx'
 import { Usage } from './usage.tsx'
 
 /** First steps: each is done when something of the limit is used. */
@@ -118,8 +118,7 @@ function Limits({ limits: loaded }: { limits: Loaded<Limit[]> }) {
   )
 }
 
-const amount = (value: number, unit: string): string =>
-  unit === 'bytes' ? bytes(value) : new Intl.NumberFormat().format(value)
+const amount = (value: number, unit: string): string => (unit === 'bytes' ? bytes(value) : count(value))
 
 function Events() {
   const input = { query: { order: 'desc', limit: 10 } }

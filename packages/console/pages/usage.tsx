@@ -2,13 +2,12 @@
 import { Chart } from '../chart.tsx'
 import { call } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
-import { bytes } from '../value.tsx'
+import { bytes, count } from '../value.tsx'
 
 type Column =
   'requests' | 'errors' | 'storage_bytes' | 'downloaded_bytes' | 'prompt_tokens' | 'completion_tokens'
 type Day = { day: string } & Record<Column, number>
 
-const count = (value: number): string => new Intl.NumberFormat().format(value)
 const sum = (values: number[]): string => count(values.reduce((a, b) => a + b, 0))
 
 const columns: Record<Column, { title: string; text: (value: number) => string }> = {
