@@ -63,6 +63,7 @@ export interface EventObjects {
   'invitation.declined': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
+  'folder.created': components['schemas']['Folder']
   'file.created': components['schemas']['StoredFile']
   'file.updated': components['schemas']['StoredFile']
   'file.deleted': components['schemas']['StoredFile']
@@ -217,6 +218,7 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
+  'folder.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderCreatedEvent' },
   'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },
   'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileUpdatedEvent' },
   'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileDeletedEvent' },

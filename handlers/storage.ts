@@ -7,6 +7,7 @@ import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
 import { toFile, listFiles, openDownload, openFile } from '../services/storage/files.ts'
+import { requireOneFolder } from '../services/storage/folders.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
 import { updateFile } from '../services/storage/update-file.ts'
 
@@ -18,10 +19,12 @@ export const storage = {
   async uploadFile(request, services) {
     const { body: form, headers } = request
     expiryOf(form.received)
+    requireOneFolder(form.received)
     const upload = {
       file: form.file,
       maxBytes: services.config.uploadMaxBytes,
       projectId: form.received.project_id,
+      folderId: form.received.folder_id,
       fields() {
         const {
           name,
@@ -29,13 +32,16 @@ export const storage = {
           expires_at,
           expires_in_seconds,
           on_conflict: onConflict,
+          folder_id: folderId,
           ...fields
         } = form.fields()
+        requireOneFolder({ folder_id: folderId, path: fields.path })
         return {
           sha256: headers['x-content-sha256'],
           ...fields,
           name: name!,
           projectId,
+          folderId,
           expiresAt: expiryOf({ expires_at, expires_in_seconds }),
           onConflict,
         }

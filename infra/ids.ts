@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'whe'
   | 'whd'
   | 'file'
+  | 'fld'
   | 'lnk'
   | 'avt'
   | 'upl'

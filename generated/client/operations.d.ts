@@ -3170,9 +3170,9 @@ export interface Methods {
    * URL in `Location`. An upload of length 0 creates the file immediately.
    *
    * `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
-   * `project_id`, `path`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array or a
-   * comma-separated list), `expires_at` or `expires_in_seconds`, `sha256` and `on_conflict`. Other keys
-   * are stored and returned, but have no effect.
+   * `project_id`, `path` or `folder_id`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array
+   * or a comma-separated list), `expires_at` or `expires_in_seconds`, `sha256` and `on_conflict`. Other
+   * keys are stored and returned, but have no effect.
    *
    * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
    * the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads

@@ -197,6 +197,27 @@ export interface DeleteFilesOfDeletedUsersRow {
 }
 
 /**
+ * Deletes the folders of deleted users without files.
+ * @see prisma/sql/storage/delete-folders-of-deleted-users.sql
+ */
+export const deleteFoldersOfDeletedUsers = one<{ limit: number }, DeleteFoldersOfDeletedUsersRow>(
+  'storage/delete-folders-of-deleted-users',
+  `WITH deleted AS (
+  DELETE FROM folders WHERE workspace_id = ANY(ARRAY(
+    SELECT u.id FROM users u
+    WHERE u.status = 'deleted' AND EXISTS (SELECT FROM folders d WHERE d.workspace_id = u.id)
+      AND NOT EXISTS (SELECT FROM files f WHERE f.workspace_id = u.id)
+    LIMIT $1))
+  RETURNING workspace_id
+)
+SELECT count(DISTINCT workspace_id)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteFoldersOfDeletedUsersRow {
+  n: number
+}
+
+/**
  * Forgets blobs that were removed from the store.
  * @see prisma/sql/storage/delete-quarantined-blobs.sql
  */
@@ -242,6 +263,22 @@ export const endReservation = none<{ id: string }>(
 )
 
 /**
+ * The folder with a path, created with those above it if there is none: see the function. Null if the
+ * workspace has too many folders.
+ * @see prisma/sql/storage/ensure-folder.sql
+ */
+export const ensureFolder = one<{ workspace_id: string; project_id: string | null; owner_id: string; path: string; most: number }, EnsureFolderRow>(
+  'storage/ensure-folder',
+  `SELECT folder AS "id", created AS "created"
+FROM ensure_folder($1, $2, $3, $4, $5)`,
+  ['workspace_id', 'project_id', 'owner_id', 'path', 'most'],
+)
+export interface EnsureFolderRow {
+  id: string | null
+  created: string[]
+}
+
+/**
  * The avatar of a user.
  * @see prisma/sql/storage/find-avatar-of-user.sql
  */
@@ -274,12 +311,14 @@ export interface FindAvatarRow {
 }
 
 /**
- * A file, expired or not, without authorization.
+ * A file, visible or not, without authorization.
  * @see prisma/sql/storage/find-file.sql
  */
 export const findFile = optional<{ id: string }, FindFileRow>(
   'storage/find-file',
-  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
@@ -290,6 +329,7 @@ WHERE f.id = $1`,
 export interface FindFileRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -309,22 +349,64 @@ export interface FindFileRow {
 }
 
 /**
+ * The folder with a path, which is not being deleted.
+ * @see prisma/sql/storage/find-folder-by-path.sql
+ */
+export const findFolderByPath = optional<{ workspace_id: string; path: string }, FindFolderByPathRow>(
+  'storage/find-folder-by-path',
+  `SELECT d.id FROM folders d
+WHERE d.workspace_id = $1 AND md5(d.path) = md5(normalize($2, NFC))
+  AND d.path = normalize($2, NFC) AND d.deleted_at IS NULL`,
+  ['workspace_id', 'path'],
+  { reads: true },
+)
+export interface FindFolderByPathRow {
+  id: string
+}
+
+/**
+ * A folder of a workspace that is not being deleted, without authorization.
+ * @see prisma/sql/storage/find-folder.sql
+ */
+export const findFolder = optional<{ id: string; workspace_id: string }, FindFolderRow>(
+  'storage/find-folder',
+  `SELECT d.id, d.project_id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at
+FROM folders d
+WHERE d.id = $1 AND d.workspace_id = $2 AND d.deleted_at IS NULL`,
+  ['id', 'workspace_id'],
+  { reads: true },
+)
+export interface FindFolderRow {
+  id: string
+  project_id: string | null
+  parent_id: string | null
+  name: string
+  path: string
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+}
+
+/**
  * The first of the names that no file in the folder has. The file `besides` does not count.
  * @see prisma/sql/storage/find-free-name.sql
  */
-export const findFreeName = optional<{ names: readonly string[]; workspace_id: string; folder: string; besides: string }, FindFreeNameRow>(
+export const findFreeName = optional<{ names: readonly string[]; workspace_id: string; folder_id: string | null; besides: string }, FindFreeNameRow>(
   'storage/find-free-name',
   `SELECT n.name AS "name"
 FROM unnest($1::text[]) WITH ORDINALITY AS n (name, position)
 WHERE NOT EXISTS (
   SELECT FROM files f
-  WHERE f.workspace_id = $2 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
-  AND normalize(f.path, NFC) = normalize($3, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize(n.name, NFC), 0)
+  WHERE f.workspace_id = $2 AND coalesce(f.folder_id, '') = coalesce($3, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize(n.name, NFC), 0)
   AND normalize(f.name, NFC) = normalize(n.name, NFC))
-    AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 )
 ORDER BY n.position LIMIT 1`,
-  ['names', 'workspace_id', 'folder', 'besides'],
+  ['names', 'workspace_id', 'folder_id', 'besides'],
   { reads: true },
 )
 export interface FindFreeNameRow {
@@ -378,12 +460,16 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
       OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at AND creator.status = 'active'))
   ) THEN 'revoked'
   WHEN l.download_count >= l.max_downloads THEN 'used_up'
-  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS link_status, f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM file_links l JOIN files f ON f.id = l.file_id
   JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
-WHERE l.digest = $1 AND (f.expires_at IS NULL OR f.expires_at > now())
+WHERE l.digest = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
   AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`,
   ['digest'],
   { reads: true },
@@ -393,6 +479,7 @@ export interface FindLinkedFileRow {
   link_status: Schemas['FileLink']['status']
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -421,8 +508,8 @@ export const findUpload = optional<{ id: string }, FindUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1`,
   ['id'],
   { reads: true },
 )
@@ -442,6 +529,7 @@ export interface FindUploadRow {
   user_id: string
   created_by: string
   path: string
+  folder_id: string | null
   declared_content_type: string | null
   visibility: 'private' | 'public'
   metadata: Record<string, string>
@@ -500,24 +588,28 @@ export interface InsertAvatarRow {
  * Inserts a file whose blob is stored. Does not check the quota.
  * @see prisma/sql/storage/insert-file.sql
  */
-export const insertFile = one<{ id: string; project_id: string | null; owner_id: string; name: string; path: string; content_type: string; declared_content_type: string | null; bytes: number; sha256: string; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; expires_at: Date | string | null; blob_key: string; created_at: Date | string }, InsertFileRow>(
+export const insertFile = one<{ id: string; project_id: string | null; owner_id: string; name: string; folder_id: string | null; content_type: string; declared_content_type: string | null; bytes: number; sha256: string; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; expires_at: Date | string | null; blob_key: string; created_at: Date | string }, InsertFileRow>(
   'storage/insert-file',
   `WITH f AS (
-  INSERT INTO files (id, project_id, owner_id, workspace_id, name, path, content_type, declared_content_type,
-    bytes, sha256, visibility, metadata, tags, expires_at, blob_key, created_at, updated_at)
+  INSERT INTO files (id, project_id, owner_id, workspace_id, name, folder_id, content_type,
+    declared_content_type, bytes, sha256, visibility, metadata, tags, expires_at, blob_key, created_at,
+    updated_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
     $7, $8, $9, $10, $11, $12, $13, $14,
     $15, $15)
   RETURNING *
 )
-SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
-  ['id', 'project_id', 'owner_id', 'name', 'path', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
+  ['id', 'project_id', 'owner_id', 'name', 'folder_id', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
 export interface InsertFileRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -577,22 +669,23 @@ export interface InsertLinkRow {
  * Inserts an upload. Does not check the quota.
  * @see prisma/sql/storage/insert-upload.sql
  */
-export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
+export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; folder_id: string | null; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
   'storage/insert-upload',
   `WITH u AS (
-  INSERT INTO uploads (id, project_id, user_id, workspace_id, name, path, declared_content_type, visibility,
+  INSERT INTO uploads (id, project_id, user_id, workspace_id, name, path, folder_id,
+    declared_content_type, visibility,
     metadata, tags, file_expires_at, sha256, on_conflict, raw_metadata, length, created_at, expires_at)
-  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5,
-    $6, $7, $8, $9, $10, $11, $12,
-    $13, $14, $15, $16)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
+    $7, $8, $9, $10, $11, $12, $13,
+    $14, $15, $16, $17)
   RETURNING *
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM u`,
-  ['id', 'project_id', 'user_id', 'name', 'path', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'on_conflict', 'raw_metadata', 'length', 'created_at', 'expires_at'],
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM u`,
+  ['id', 'project_id', 'user_id', 'name', 'path', 'folder_id', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'on_conflict', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
 export interface InsertUploadRow {
   id: string
@@ -610,6 +703,7 @@ export interface InsertUploadRow {
   user_id: string
   created_by: string
   path: string
+  folder_id: string | null
   declared_content_type: string | null
   visibility: 'private' | 'public'
   metadata: Record<string, string>
@@ -625,16 +719,17 @@ export interface InsertUploadRow {
  * Whether a file in the folder has the name. The file `besides` does not count.
  * @see prisma/sql/storage/is-name-taken.sql
  */
-export const isNameTaken = one<{ workspace_id: string; folder: string; name: string; besides: string }, IsNameTakenRow>(
+export const isNameTaken = one<{ workspace_id: string; folder_id: string | null; name: string; besides: string }, IsNameTakenRow>(
   'storage/is-name-taken',
   `SELECT EXISTS (
   SELECT FROM files f
-  WHERE f.workspace_id = $1 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($2, NFC), 0)
-  AND normalize(f.path, NFC) = normalize($2, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
+  WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
   AND normalize(f.name, NFC) = normalize($3, NFC))
-    AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 ) AS is_taken`,
-  ['workspace_id', 'folder', 'name', 'besides'],
+  ['workspace_id', 'folder_id', 'name', 'besides'],
   { reads: true },
 )
 export interface IsNameTakenRow {
@@ -658,7 +753,9 @@ export const listAllLinks = page<{}, { reader: string; least_role: 'owner' | 'ad
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
 l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
-WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
+WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
     names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'file_id', 'status', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
@@ -778,18 +875,22 @@ export interface ListFileBlobsRow {
 
 /**
  * The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
- * filters is the maintained count, minus expired files that are not deleted yet.
+ * filters is the maintained count, minus files in the trash and expired files that are not deleted yet.
  * @see prisma/sql/storage/list-files.sql
  */
-export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; subfolder_pattern: string; folder: string; name: string; name_pattern: string; without_purposes: readonly string[]; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
+export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; folder: string; in_root: boolean; folder_id: string; name: string; name_pattern: string; without_purposes: readonly string[]; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
   'storage/list-files',
   {
-    select: `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+    select: `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
-    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'subfolder_pattern', 'folder', 'name', 'name_pattern', 'without_purposes', 'created_by'],
+WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'folder', 'in_root', 'folder_id', 'name', 'name_pattern', 'without_purposes', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
   SELECT my.project_id FROM members my
@@ -805,14 +906,17 @@ WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
       content_type_pattern: { sql: `f.content_type COLLATE "C" LIKE $12`, searches: true },
       visibility: { sql: `f.visibility = ANY($13)`, searches: true },
       tag: { sql: `f.tags @> ARRAY[$14]::text[]`, searches: true },
-      path: { sql: `f.path COLLATE "C" = $15 OR f.path COLLATE "C" LIKE $16`, searches: true },
-      folder: { sql: `(hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($17, NFC), 0)
-  AND normalize(f.path, NFC) = normalize($17, NFC))`, searches: true },
-      name: { sql: `(hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($18, NFC), 0)
-  AND normalize(f.name, NFC) = normalize($18, NFC))`, searches: true },
-      name_pattern: { sql: `lower(f.name) LIKE lower($19)`, searches: true },
-      without_purposes: { sql: `NOT coalesce(f.metadata ->> 'purpose' = ANY($20), false)` },
-      created_by: { sql: `f.owner_id = $21` },
+      path: { sql: `EXISTS (SELECT FROM folders d WHERE d.id = f.folder_id AND d.workspace_id = f.workspace_id
+  AND (d.path = normalize($15, NFC) OR starts_with(d.path, normalize($15, NFC) || '/')))`, searches: true },
+      folder: { sql: `EXISTS (SELECT FROM folders d WHERE d.id = f.folder_id AND d.workspace_id = f.workspace_id
+  AND md5(d.path) = md5(normalize($16, NFC)) AND d.path = normalize($16, NFC))`, searches: true },
+      in_root: { sql: `f.folder_id IS NULL AND $17`, searches: true },
+      folder_id: { sql: `f.folder_id = $18`, searches: true },
+      name: { sql: `(hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($19, NFC), 0)
+  AND normalize(f.name, NFC) = normalize($19, NFC))`, searches: true },
+      name_pattern: { sql: `lower(f.name) LIKE lower($20)`, searches: true },
+      without_purposes: { sql: `NOT coalesce(f.metadata ->> 'purpose' = ANY($21), false)` },
+      created_by: { sql: `f.owner_id = $22` },
     },
     sorts: {
       created_at: `f.id`,
@@ -822,14 +926,16 @@ WHERE (f.expires_at IS NULL OR f.expires_at > now())`,
     },
     id: `f.id`,
     totals: {
-      '': `SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = $5), 0)
-  - (SELECT count(*) FROM files f WHERE f.workspace_id = $5 AND f.expires_at <= now()) AS total`,
+      '': `SELECT coalesce((SELECT files - trashed_files FROM storage_usage WHERE workspace_id = $5), 0)
+  - (SELECT count(*) FROM files f
+     WHERE f.workspace_id = $5 AND f.expires_at <= now() AND f.trashed_at IS NULL) AS total`,
     },
   },
 )
 export interface ListFilesRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -969,7 +1075,9 @@ export interface ListUnusedPartialFilesRow {
  */
 export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
   'storage/lock-expired-file',
-  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
@@ -980,6 +1088,7 @@ FOR UPDATE OF f SKIP LOCKED`,
 export interface LockExpiredFileRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -1007,8 +1116,8 @@ export const lockExpiredUploads = many<{ limit: number }, LockExpiredUploadsRow>
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM uploads u
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM uploads u
 WHERE u.expires_at <= now() AND coalesce(u.held_until < now(), true)
 ORDER BY u.expires_at LIMIT $1
 FOR UPDATE SKIP LOCKED`,
@@ -1030,6 +1139,7 @@ export interface LockExpiredUploadsRow {
   user_id: string
   created_by: string
   path: string
+  folder_id: string | null
   declared_content_type: string | null
   visibility: 'private' | 'public'
   metadata: Record<string, string>
@@ -1047,7 +1157,9 @@ export interface LockExpiredUploadsRow {
  */
 export const lockFile = optional<{ user_id: string | null; id: string }, LockFileRow>(
   'storage/lock-file',
-  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
@@ -1055,13 +1167,16 @@ f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS ow
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id FOR SHARE) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
-WHERE f.id = $2 AND (f.expires_at IS NULL OR f.expires_at > now())
+WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 FOR NO KEY UPDATE OF f`,
   ['user_id', 'id'],
 )
 export interface LockFileRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -1089,23 +1204,27 @@ export interface LockFileRow {
  * count.
  * @see prisma/sql/storage/lock-files-at-place.sql
  */
-export const lockFilesAtPlace = many<{ workspace_id: string; folder: string; name: string; besides: string; limit: number }, LockFilesAtPlaceRow>(
+export const lockFilesAtPlace = many<{ workspace_id: string; folder_id: string | null; name: string; besides: string; limit: number }, LockFilesAtPlaceRow>(
   'storage/lock-files-at-place',
-  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE f.workspace_id = $1 AND (hashtextextended(normalize(f.path, NFC), 0) = hashtextextended(normalize($2, NFC), 0)
-  AND normalize(f.path, NFC) = normalize($2, NFC)) AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
+WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
   AND normalize(f.name, NFC) = normalize($3, NFC))
-  AND f.id <> $4 AND (f.expires_at IS NULL OR f.expires_at > now())
+  AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 ORDER BY f.id LIMIT $5
 FOR UPDATE OF f`,
-  ['workspace_id', 'folder', 'name', 'besides', 'limit'],
+  ['workspace_id', 'folder_id', 'name', 'besides', 'limit'],
 )
 export interface LockFilesAtPlaceRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -1149,8 +1268,8 @@ export const lockUpload = optional<{ id: string }, LockUploadRow>(
   `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired FROM uploads u WHERE u.id = $1
 FOR UPDATE`,
   ['id'],
 )
@@ -1170,6 +1289,7 @@ export interface LockUploadRow {
   user_id: string
   created_by: string
   path: string
+  folder_id: string | null
   declared_content_type: string | null
   visibility: 'private' | 'public'
   metadata: Record<string, string>
@@ -1219,7 +1339,9 @@ export interface QuarantineBlobsRow {
  */
 export const readFile = optional<{ user_id: string | null; id: string }, ReadFileRow>(
   'storage/read-file',
-  `SELECT f.id, f.name, f.path, f.content_type, f.declared_content_type, f.bytes, f.sha256,
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
@@ -1227,13 +1349,16 @@ f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS ow
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
-WHERE f.id = $2 AND (f.expires_at IS NULL OR f.expires_at > now())`,
+WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
   ['user_id', 'id'],
   { reads: true },
 )
 export interface ReadFileRow {
   id: string
   name: string
+  folder_id: string | null
   path: string
   content_type: string
   declared_content_type: string | null
@@ -1323,12 +1448,14 @@ export interface ReadLinkStatusRow {
 }
 
 /**
- * The storage usage of a workspace. `reserved`: the bytes of unfinished uploads and of uploads in progress.
+ * The storage usage of a workspace. `bytes` includes the trash. `reserved`: the bytes of unfinished uploads
+ * and of uploads in progress.
  * @see prisma/sql/storage/read-usage.sql
  */
 export const readUsage = one<{ workspace_id: string }, ReadUsageRow>(
   'storage/read-usage',
-  `SELECT coalesce(f.files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
+  `SELECT coalesce(f.files - f.trashed_files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
+  coalesce(f.trashed_files, 0) AS trashed_files, coalesce(f.trashed_bytes, 0) AS trashed_bytes,
   u.used - coalesce(f.bytes, 0) AS "reserved"
 FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = $1`,
   ['workspace_id'],
@@ -1337,6 +1464,8 @@ FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = $1`,
 export interface ReadUsageRow {
   files: number
   bytes: number
+  trashed_files: number
+  trashed_bytes: number
   reserved: number
 }
 

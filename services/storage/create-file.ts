@@ -10,7 +10,8 @@ import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
-import { folderOf, insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
+import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
+import { chooseFolder, findFolder, type FolderChoice, type FolderPlace } from './folders.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
@@ -30,10 +31,10 @@ export interface CreateFileRequest {
 }
 
 /** The fields of a new file that a client sets. */
-export interface FileFields extends Omit<
-  NewFile,
-  'ownerId' | 'contentType' | 'declaredContentType' | 'bytes' | 'sha256'
-> {
+export interface FileFields
+  extends
+    Omit<NewFile, 'ownerId' | 'contentType' | 'declaredContentType' | 'bytes' | 'sha256' | 'folderId'>,
+    FolderChoice {
   /** The expected SHA-256 in hex. Default: not checked. */
   sha256?: string
   /** Default: `duplicate`. */
@@ -45,6 +46,8 @@ export interface FileUpload {
   maxBytes: number
   /** The project of the file. undefined if it is only known after the file was read. */
   projectId: string | null | undefined
+  /** The folder of the file, if the request names one by its id before the file. */
+  folderId?: string
   /** Called after the file was read. */
   fields(): FileFields
   /** Throws to reject the file. Called after the file was read, before it is stored. */
@@ -97,10 +100,11 @@ export async function createFile<T>(
 async function placesOf(
   { db, config }: CreateFileServices,
   request: CreateFileRequest,
-  { projectId, maxBytes }: FileUpload,
+  { projectId, folderId, maxBytes }: FileUpload,
 ): Promise<Place[]> {
   if (projectId !== undefined) {
     const workspaceId = await openWorkspace(db, request, projectId)
+    if (folderId != null) await findFolder(db, workspaceId, folderId)
     return [{ workspaceId, quota: quotaFor(config, projectId) }]
   }
   const { accountId } = request.principal
@@ -126,7 +130,7 @@ async function storeFile<T>(
   respond: (tx: Transaction, file: StoredFile) => Promise<T>,
 ): Promise<T | Replay> {
   const { db, once, storage } = services
-  const { sha256, ...fields } = upload.fields()
+  const { sha256, folderId, path, ...fields } = upload.fields()
   if (sha256 !== undefined && sha256 !== received.sha256)
     throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
   upload.check?.(received)
@@ -139,10 +143,13 @@ async function storeFile<T>(
   return await storage.storeBlob(id, received, () =>
     once(async (tx) => {
       // The upload may have taken long, so access and quota are checked again.
-      await openWorkspace(tx, request, fields.projectId, { lock: true })
+      const workspaceId = await openWorkspace(tx, request, fields.projectId, { lock: true })
+      const { userId: ownerId } = request.principal
+      const workspace = { workspaceId, projectId: fields.projectId, ownerId }
       const file = {
         ...fields,
-        ownerId: request.principal.userId,
+        folder: await chooseFolder(tx, services.events, workspace, { folderId, path }),
+        ownerId,
         contentType: received.contentType,
         declaredContentType: upload.file.declaredType,
         bytes: received.bytes,
@@ -155,29 +162,30 @@ async function storeFile<T>(
   )
 }
 
+export interface AddedFile extends Omit<NewFile, 'folderId'> {
+  folder: FolderPlace
+  onConflict?: FileConflictPolicy
+}
+
 /**
- * Inserts a file whose blob is stored, and emits `file.created`. The workspace must be locked. Throws 413
- * when the file exceeds the quota, and 409 when its place is taken.
+ * Inserts a file whose blob is stored, and emits `file.created`. The workspace must be locked, and its
+ * storage too if the file is in a folder. Throws 413 when the file exceeds the quota, and 409 when its place
+ * is taken.
  * @param reservedBy the reservation or the unfinished upload whose bytes become the file's.
  */
 export async function addFile(
   tx: Transaction,
   services: DeleteFileServices & { config: Readonly<Config> },
   id: string,
-  { onConflict = 'duplicate', ...fields }: NewFile & { onConflict?: FileConflictPolicy },
+  { onConflict = 'duplicate', folder, ...fields }: AddedFile,
   reservedBy: string | null,
 ): Promise<StoredFile> {
-  const { projectId, ownerId, bytes, path = '' } = fields
+  const { projectId, ownerId, bytes } = fields
   const workspaceId = projectId ?? ownerId
-  const name = await claimPlace(
-    tx,
-    services,
-    { workspaceId, folder: folderOf(path), name: fields.name },
-    onConflict,
-  )
+  const name = await claimPlace(tx, services, { workspaceId, folder, name: fields.name }, onConflict)
   const quota = quotaFor(services.config, projectId)
   await takeStorage(tx, workspaceId, { id: reservedBy, bytes, quota })
-  const file = await insertFile(tx, id, { ...fields, name })
+  const file = await insertFile(tx, id, { ...fields, folderId: folder.id, name })
   await services.events.emit(tx, 'file.created', file, { userId: ownerId })
   return file
 }

@@ -7,13 +7,13 @@ import type { Transaction } from '../../infra/database/database.ts'
 import { conflict } from '../../infra/errors.ts'
 import { truncateText } from '../../infra/text.ts'
 import { deleteFile, type DeleteFileServices } from './delete-file.ts'
+import { lockFolders, type FolderPlace } from './folders.ts'
 
 export type FileConflictPolicy = components['schemas']['FileConflictPolicy']
 
 export interface FilePlace {
   workspaceId: string
-  /** Without the slash at either end. */
-  folder: string
+  folder: FolderPlace
   name: string
   /** The file that takes the place, if it exists already: it is no conflict. */
   besides?: string
@@ -39,14 +39,24 @@ export async function claimPlace(
   policy: FileConflictPolicy,
 ): Promise<string> {
   if (policy === 'duplicate') return place.name
-  await sql.lockStorage(tx, { workspace_id: place.workspaceId, besides: null })
+  await lockFolders(tx, place.workspaceId)
   if (policy === 'fail') await requireFreePlace(tx, place)
   if (policy === 'replace') await deleteFilesAt(tx, services, place)
   return policy === 'rename' ? await findFreeName(tx, place) : place.name
 }
 
+/** `requireFreePlace` for a path, whose folder may not exist. */
+export async function requireFreePath(
+  tx: Transaction,
+  { path, ...place }: Omit<FilePlace, 'folder'> & { path: string },
+): Promise<void> {
+  const found = await sql.findFolderByPath(tx, { workspace_id: place.workspaceId, path })
+  if (path === '' || found !== undefined)
+    await requireFreePlace(tx, { ...place, folder: { id: found?.id ?? null, path } })
+}
+
 /** @throws 409 if another file has the place. Without a lock, one may get it the next moment. */
-export async function requireFreePlace(tx: Transaction, place: FilePlace): Promise<void> {
+async function requireFreePlace(tx: Transaction, place: FilePlace): Promise<void> {
   const { is_taken: isTaken } = await sql.isNameTaken(tx, { ...columnsOf(place), name: place.name })
   if (isTaken) throw nameTaken(place)
 }
@@ -77,10 +87,10 @@ function numberedName(name: string, number: number): string {
 }
 
 function columnsOf({ workspaceId, folder, besides = '' }: FilePlace) {
-  return { workspace_id: workspaceId, folder, besides }
+  return { workspace_id: workspaceId, folder_id: folder.id, besides }
 }
 
 function nameTaken({ folder, name }: FilePlace): Error {
-  const where = folder === '' ? 'without a folder' : `in the folder ${folder}`
+  const where = folder.id === null ? 'without a folder' : `in the folder ${folder.path}`
   return conflict('name_taken', `Another file ${where} has the name ${name}.`, 'name')
 }

@@ -10,6 +10,7 @@ import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { type Page, containsPattern, escapeLike } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
+import { folderOf } from './folders.ts'
 
 export type StoredFile = components['schemas']['StoredFile']
 
@@ -78,7 +79,7 @@ export function toFile({ blob_key: _key, ...file }: FileRow): StoredFile {
   return file
 }
 
-/** Any file, expired or not, without authorization; undefined for a missing file. */
+/** Any file, visible or not, without authorization; undefined for a missing file. */
 export async function findFile(db: Db, id: string): Promise<StoredFile | undefined> {
   return await sql.findFile(db, { id })
 }
@@ -87,7 +88,8 @@ export interface NewFile {
   projectId: string | null
   ownerId: string
   name: string
-  path?: string
+  /** Default: the root. */
+  folderId?: string | null
   contentType: string
   declaredContentType: string | null
   bytes: number
@@ -107,7 +109,7 @@ export async function insertFile(db: Db, id: string, file: NewFile): Promise<Sto
     project_id: file.projectId,
     owner_id: file.ownerId,
     name: file.name,
-    path: folderOf(file.path ?? ''),
+    folder_id: file.folderId ?? null,
     content_type: file.contentType,
     declared_content_type: file.declaredContentType,
     bytes: file.bytes,
@@ -125,11 +127,6 @@ export function newFileId(): string {
   return newId('file')
 }
 
-/** The folder in a path: without the slash at either end. */
-export function folderOf(path: string): string {
-  return path.replace(/^\/|\/$/g, '')
-}
-
 /** One page of the files of workspaces, with the total, in one statement. */
 export async function listFiles(
   db: SqlClient,
@@ -137,14 +134,15 @@ export async function listFiles(
   { content_type: contentType, path, folder, q, ...query }: ListQuery<'listFiles'>,
 ): Promise<Page<StoredFile>> {
   // All files are in the root folder or its subfolders.
-  const root = folderOf(path ?? '') || undefined
+  const below = folderOf(path ?? '') || undefined
+  const exactly = folder === undefined ? undefined : folderOf(folder)
   return await sql.listFiles(db, {
     ...query,
     ...workspaces,
     content_type_pattern: contentType === undefined ? undefined : `${escapeLike(contentType)}%`,
-    path: root,
-    subfolder_pattern: root === undefined ? undefined : `${escapeLike(root)}/%`,
-    folder: folder === undefined ? undefined : folderOf(folder),
+    path: below,
+    folder: exactly === '' ? undefined : exactly,
+    in_root: exactly === '' ? true : undefined,
     name_pattern: q === undefined ? undefined : containsPattern(q),
   })
 }

@@ -9,7 +9,8 @@ import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
-import { findFile, folderOf, openFile, toFile, type StoredFile } from './files.ts'
+import { findFile, openFile, toFile, type StoredFile } from './files.ts'
+import { chooseFolder, requireOneFolder } from './folders.ts'
 
 export interface UpdateFileRequest {
   operation: OperationInfo
@@ -32,22 +33,30 @@ export async function updateFile(
     expires_in_seconds: _in,
     ...update
   } = request.body
-  const claimed = policy === 'duplicate' ? null : await claimNewPlace(tx, services, request, policy)
+  requireOneFolder(update)
+  const { path, folder_id: folderId, ...fieldsToSet } = update
+  const isMoved = path !== undefined || folderId !== undefined
+  const claimed =
+    policy === 'duplicate' && !isMoved ? null : await claimNewPlace(tx, services, request, policy)
   const previous = await openFile(tx, request, { lock: true })
+  request.ifMatch(previous)
   if (claimed !== null && !hasFields(previous, claimed.from))
     throw inProgress('Another request has given the file another name or folder.')
-  request.ifMatch(previous)
   const changes = changesOf(previous, {
-    ...update,
+    ...fieldsToSet,
     ...(newExpiry !== undefined && { expires_at: newExpiry?.toISOString() ?? null }),
-    ...(claimed !== null && { name: claimed.name }),
-    ...(update.path !== undefined && { path: folderOf(update.path) }),
+    ...(claimed !== null && { name: claimed.name, folder_id: claimed.folderId }),
   })
   if (changes === null) return toFile(previous)
-  const { expires_at: expiresAt, ...fields } = changes
+  const { expires_at: expiresAt, folder_id: newFolderId, ...fields } = changes
   await tx.prisma.file.update({
     where: { id: previous.id },
-    data: { ...fields, expiresAt, updatedAt: timestampAfter(new Date(previous.updated_at)) },
+    data: {
+      ...fields,
+      folderId: newFolderId,
+      expiresAt,
+      updatedAt: timestampAfter(new Date(previous.updated_at)),
+    },
     select: { id: true },
   })
   const file = (await findFile(tx, previous.id))!
@@ -61,15 +70,18 @@ async function claimNewPlace(
   services: DeleteFileServices,
   request: UpdateFileRequest,
   policy: FileConflictPolicy,
-): Promise<{ name: string; from: { name: string; path: string } }> {
+): Promise<{ name: string; folderId: string | null; from: { name: string; folder_id: string | null } }> {
   const file = await openFile(tx, request)
   request.ifMatch(file)
-  await openWorkspace(tx, request, file.project_id, { lock: true })
-  const { name = file.name, path = file.path } = request.body
-  const workspaceId = file.project_id ?? file.owner_id
-  const place = { workspaceId, folder: folderOf(path), name, besides: file.id }
+  const workspaceId = await openWorkspace(tx, request, file.project_id, { lock: true })
+  const { name = file.name, path, folder_id: folderId } = request.body
+  const workspace = { workspaceId, projectId: file.project_id, ownerId: request.principal.userId }
+  const choice =
+    path === undefined ? { folderId: folderId === undefined ? file.folder_id : folderId } : { path }
+  const folder = await chooseFolder(tx, services.events, workspace, choice)
   return {
-    name: await claimPlace(tx, services, place, policy),
-    from: { name: file.name, path: file.path },
+    name: await claimPlace(tx, services, { workspaceId, folder, name, besides: file.id }, policy),
+    folderId: folder.id,
+    from: { name: file.name, folder_id: file.folder_id },
   }
 }

@@ -33,6 +33,7 @@ import {
   createDelivery,
   createDocument,
   createFile,
+  createFolder,
   createFileLink,
   createInvitation,
   createKnowledgeBase,
@@ -552,6 +553,9 @@ t.test('files are filtered by project, type, visibility, tag, folder and name', 
   await assertFinds(t, request, { folder: '/reports/2026/' }, [report])
   await assertFinds(t, request, { folder: 'reports/202_' }, [wild])
   await assertFinds(t, request, { folder: '/' }, [top])
+  const folder = await createFolder(server.services.database, caller.id, 'reports/2026')
+  await assertFinds(t, request, { folder_id: folder }, [report])
+  await assertFinds(t, request, { folder_id: newId('fld') }, [])
   await assertFinds(t, request, { name: 'photo_1.PNG' }, [photo])
   await assertFinds(t, request, { name: 'photo_1.png' }, [])
   await assertFinds(t, request, { folder: 'reports/2026', name: 'Report 100%.pdf' }, [report])

@@ -33,10 +33,15 @@ const withValueAt = (before: any, [name, ...rest]: string[], value: unknown): an
 })
 
 /**
- * Replaced by another field of the same request, or with ids and fields that follow: see test/organizations
- * and test/payments.
+ * Replaced by another field of the same request, or with ids and fields that follow: see test/organizations,
+ * test/payments and test/storage/folders.test.ts.
  */
-const replaced = new Set(['updateMember custom_role_id', 'updateSubscription items'])
+const replaced = new Set([
+  'updateMember custom_role_id',
+  'updateSubscription items',
+  'updateFile path',
+  'updateFile folder_id',
+])
 
 /** They replace everything, or a whole list: see test/payments/entitlements.test.ts. */
 const replacing = ['setProductFeatures', 'setEntitlement']

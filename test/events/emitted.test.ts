@@ -276,6 +276,7 @@ const testedElsewhere: EventType[] = [
   'organization_invitation.created',
   'organization_invitation.updated',
   'invitation.created',
+  'folder.created',
   'chat.failed',
   'document.processing',
   'document.ready',

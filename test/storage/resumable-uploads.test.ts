@@ -83,7 +83,8 @@ t.test(
           await download(server.url, `/storage/files/${sent.fileId}/download`, { key: person.key })
         ).bytes.equals(bytes),
       )
-      t.same(await eventsOf(person), ['upload.created', 'file.created'])
+      const emitted = await eventsOf(person)
+      t.same(emitted, ['upload.created', 'folder.created', 'folder.created', 'file.created'])
       const head = await tusOf(person).head(new URL(sent.url).pathname)
       t.equal(head.status, 200, 'a finished upload can still be read')
       t.match(

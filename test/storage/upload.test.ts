@@ -61,6 +61,7 @@ t.test('an upload with all fields', async (t) => {
     id: body.id,
     project_id: projectId,
     name: 'report é.bin',
+    folder_id: body.folder_id,
     path: 'reports/2026',
     content_type: 'application/octet-stream',
     declared_content_type: 'application/x-thing',

@@ -4,9 +4,13 @@ RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  UPDATE storage_usage u SET files = u.files - deleted.files, bytes = u.bytes - deleted.bytes
+  UPDATE storage_usage u SET files = u.files - deleted.files, bytes = u.bytes - deleted.bytes,
+    trashed_files = u.trashed_files - deleted.trashed_files,
+    trashed_bytes = u.trashed_bytes - deleted.trashed_bytes
   FROM (
-    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes FROM removed GROUP BY workspace_id
+    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes, count(trashed_at) AS trashed_files,
+      coalesce(sum(bytes) FILTER (WHERE trashed_at IS NOT NULL), 0) AS trashed_bytes
+    FROM removed GROUP BY workspace_id
   ) deleted
   WHERE u.workspace_id = deleted.workspace_id;
   INSERT INTO quarantined_blobs (key, reason) SELECT blob_key, 'deleted' FROM removed

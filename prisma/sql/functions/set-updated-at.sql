@@ -33,6 +33,10 @@ CREATE OR REPLACE TRIGGER file_links_set_updated_at BEFORE INSERT OR UPDATE OF m
     expires_at, revoked_at, metadata ON file_links
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
+CREATE OR REPLACE TRIGGER folders_set_updated_at BEFORE INSERT OR UPDATE OF name, parent_id, path, metadata
+    ON folders
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
 CREATE OR REPLACE TRIGGER invitations_set_updated_at BEFORE INSERT OR UPDATE OF email, role, status,
     expires_at, metadata ON invitations
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();

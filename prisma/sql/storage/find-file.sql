@@ -1,4 +1,4 @@
--- A file, expired or not, without authorization.
+-- A file, visible or not, without authorization.
 -- @optional
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f

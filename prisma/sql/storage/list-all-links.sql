@@ -2,7 +2,7 @@
 -- @page
 SELECT {link-columns}
 FROM file_links l JOIN files f ON f.id = l.file_id
-WHERE {is-unexpired}
+WHERE {is-visible}
 -- @filter reader searches
 {projects/in-readable row=f role=storage_role}
 -- @otherwise

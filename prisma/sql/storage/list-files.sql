@@ -1,9 +1,9 @@
 -- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
--- filters is the maintained count, minus expired files that are not deleted yet.
+-- filters is the maintained count, minus files in the trash and expired files that are not deleted yet.
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
-WHERE {is-unexpired}
+WHERE {is-visible}
 -- @filter reader searches
 {projects/in-readable row=f role=storage_role}
 -- @otherwise
@@ -18,9 +18,15 @@ f.visibility = ANY(:visibility)
 -- @filter tag searches
 f.tags @> ARRAY[:tag]::text[]
 -- @filter path searches
-f.path COLLATE "C" = :path OR f.path COLLATE "C" LIKE :subfolder_pattern
+EXISTS (SELECT FROM folders d WHERE d.id = f.folder_id AND d.workspace_id = f.workspace_id
+  AND (d.path = normalize(:path, NFC) OR starts_with(d.path, normalize(:path, NFC) || '/')))
 -- @filter folder searches
-{is-in-folder}
+EXISTS (SELECT FROM folders d WHERE d.id = f.folder_id AND d.workspace_id = f.workspace_id
+  AND md5(d.path) = md5(normalize(:folder, NFC)) AND d.path = normalize(:folder, NFC))
+-- @filter in_root searches
+f.folder_id IS NULL AND :in_root
+-- @filter folder_id searches
+f.folder_id = :folder_id
 -- @filter name searches
 {has-name name=:name}
 -- @filter name_pattern searches
@@ -40,5 +46,6 @@ f.updated_at
 -- @id
 f.id
 -- @total
-SELECT coalesce((SELECT files FROM storage_usage WHERE workspace_id = :workspace_id), 0)
-  - (SELECT count(*) FROM files f WHERE f.workspace_id = :workspace_id AND f.expires_at <= now()) AS total
+SELECT coalesce((SELECT files - trashed_files FROM storage_usage WHERE workspace_id = :workspace_id), 0)
+  - (SELECT count(*) FROM files f
+     WHERE f.workspace_id = :workspace_id AND f.expires_at <= now() AND f.trashed_at IS NULL) AS total

@@ -4,6 +4,6 @@
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = :workspace_id AND {is-in-folder} AND {has-name name=:name}
-  AND f.id <> :besides AND {is-unexpired}
+  AND f.id <> :besides AND {is-visible}
 ORDER BY f.id LIMIT :limit
 FOR UPDATE OF f

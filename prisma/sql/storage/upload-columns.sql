@@ -9,5 +9,5 @@
 u.id, u.project_id, u.file_id, u.name, u.length,
 CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
-u.user_id, u.user_id AS created_by, u.path, u.declared_content_type, u.visibility, u.metadata, u.tags,
-u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart

@@ -5,6 +5,7 @@ import { ApiError, notFound, RolledBack } from '../../../infra/errors.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import { addFile } from '../create-file.ts'
 import { newFileId } from '../files.ts'
+import { chooseFolderOfUpload } from '../folders.ts'
 import { checksumMismatch } from './checksum.ts'
 import { completeFile, type CompleteFile } from './complete-file.ts'
 import { leaseLost, type Lease } from './lease.ts'
@@ -84,16 +85,17 @@ async function storeFile(
   const fileId = newFileId()
   await complete.store(fileId, (blobKey) =>
     db.transaction(async (tx) => {
-      const { project_id: projectId, user_id: ownerId, name, path, visibility, metadata, tags } = upload
+      const { project_id: projectId, user_id: ownerId, name, visibility, metadata, tags } = upload
       const { bytes, contentType, sha256 } = complete
       // The upload may have taken long, so access, lease and quota are checked again.
-      await openWorkspace(tx, request, projectId, { lock: true })
-      await lockLeasedUpload(tx, upload.id, lease)
+      const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
+      const { path, folder_id: folderId } = await lockLeasedUpload(tx, upload.id, lease)
+      const workspace = { workspaceId, projectId, ownerId }
       const file = {
         projectId,
         ownerId,
         name,
-        path,
+        folder: await chooseFolderOfUpload(tx, services.events, workspace, { folderId, path }),
         visibility,
         metadata,
         tags,

@@ -5,6 +5,7 @@ import type { components } from '../../../generated/types.ts'
 import { invalidRequest, type Problem } from '../../../infra/errors.ts'
 import { parseField } from '../../../infra/validation/form-values.ts'
 import { check } from '../../../infra/validation/validators.ts'
+import { requireOneFolder } from '../folders.ts'
 
 type Fields = Omit<components['schemas']['FileUpload'], 'file'>
 
@@ -19,6 +20,7 @@ const fieldByKey = {
   filename: 'name',
   project_id: 'project_id',
   path: 'path',
+  folder_id: 'folder_id',
   visibility: 'visibility',
   metadata: 'metadata',
   tags: 'tags',
@@ -55,6 +57,7 @@ export function parseUploadMetadata(header: string): UploadFields {
       location: 'header',
     })
   if (problems.length > 0) throw invalidRequest(problems)
+  requireOneFolder(fields as Fields, 'header')
   const type = pairs.get('filetype') ?? pairs.get('type') ?? ''
   return {
     ...(fields as Fields & { name: string }),

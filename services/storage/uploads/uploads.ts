@@ -10,8 +10,8 @@ import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Emitter } from '../../events/emit.ts'
 import { openWorkspace } from '../../projects/workspaces.ts'
 import type { Principal } from '../../users/authentication.ts'
-import { requireFreePlace } from '../file-places.ts'
-import { folderOf } from '../files.ts'
+import { requireFreePath } from '../file-places.ts'
+import { findFolder, normalizedPath } from '../folders.ts'
 import { quotaExceeded, quotaFor } from '../quota.ts'
 import type { Storage } from '../storage.ts'
 import type { UploadFields } from './metadata.ts'
@@ -53,7 +53,8 @@ export async function insertUpload(
   const {
     project_id: projectId = null,
     name,
-    path = '',
+    path: givenPath = '',
+    folder_id: folderId = null,
     declaredType,
     visibility = 'private',
     metadata = {},
@@ -67,7 +68,9 @@ export async function insertUpload(
   const quota = quotaFor(config, projectId)
   const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
   if (used + length > quota) throw quotaExceeded(workspaceId, quota, used)
-  if (onConflict === 'fail') await requireFreePlace(tx, { workspaceId, folder: folderOf(path), name })
+  const folder = folderId === null ? null : await findFolder(tx, workspaceId, folderId)
+  const path = folder?.path ?? normalizedPath(givenPath)
+  if (onConflict === 'fail') await requireFreePath(tx, { workspaceId, path, name })
   const id = newId('upl')
   const createdAt = timeOf(id)
   const upload = await sql.insertUpload(tx, {
@@ -76,6 +79,7 @@ export async function insertUpload(
     user_id: userId,
     name,
     path,
+    folder_id: folderId,
     declared_content_type: declaredType,
     visibility,
     metadata,

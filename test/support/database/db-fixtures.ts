@@ -12,10 +12,12 @@ import { countTokens } from '../../../services/ai/chat/token-estimate.ts'
 import { numberEvents } from '../../../services/events/log.ts'
 import type { EndedRequest } from '../../../services/usage/recorder.ts'
 import type { Prisma } from '../../../generated/prisma/client.js'
+import type { Db } from '../../../infra/database/database.ts'
 import { newId, newRequestId, timeOf } from '../../../infra/ids.ts'
 import { insertMember } from '../../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../../services/projects/projects.ts'
 import { renderAvatar, replaceAvatar } from '../../../services/storage/avatars.ts'
+import { ensureFolder } from '../../../generated/sql/storage.ts'
 import { insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
 import { insertLink } from '../../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../../services/users/users.ts'
@@ -367,8 +369,9 @@ export async function createFile(
   ownerId: string,
   {
     content = `Theirs, ${randomBytes(6).toString('hex')}`,
+    path,
     ...fields
-  }: Partial<NewFile> & { content?: string } = {},
+  }: Partial<NewFile> & { content?: string; path?: string } = {},
 ): Promise<string> {
   const arrived = await storage.tempFiles.receive(
     { declaredType: null, content: Readable.from([Buffer.from(content)]) },
@@ -376,6 +379,7 @@ export async function createFile(
   )
   const { bytes, sha256, contentType } = arrived
   const id = newFileId()
+  const folderId = path === undefined ? null : await createFolder(database, ownerId, path, fields.projectId)
   await storage.storeBlob(id, arrived, () =>
     insertFile(database, id, {
       ownerId,
@@ -385,11 +389,23 @@ export async function createFile(
       declaredContentType: null,
       bytes,
       sha256,
+      folderId,
       ...fields,
     }),
   )
   await arrived.discard()
   return id
+}
+
+/** The folder with this path, and those above it. Default: without a project. */
+export async function createFolder(
+  database: Db,
+  ownerId: string,
+  path: string,
+  projectId: string | null = null,
+): Promise<string> {
+  const workspace = { workspace_id: projectId ?? ownerId, project_id: projectId, owner_id: ownerId }
+  return (await ensureFolder(database, { ...workspace, path, most: 10_000 })).id!
 }
 
 /** An export of the user that is ready, with its file in the store. */

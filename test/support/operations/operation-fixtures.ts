@@ -19,6 +19,7 @@ import {
   createWebhookEndpoint,
   createEvent,
   createFile,
+  createFolder,
   createInvitation,
   createApiKey,
   createApiRequest,
@@ -129,7 +130,6 @@ const uploadFields = () => {
   const file: Attachment = { filename: 'upload.txt', type: 'text/plain', bytes: Buffer.from(content) }
   return {
     name: `report ${randomHex()}.txt`,
-    path: 'reports/2026',
     visibility: 'private',
     metadata: { ticket: 'OPS-12' },
     tags: ['q4', 'big'],
@@ -166,21 +166,29 @@ const onUpload =
     return { project, body: { ...uploadFields(), project_id: project } }
   }
 
+type BodyBuilder = (
+  context: FixtureContext,
+  project?: string,
+) => Record<string, unknown> | Promise<Record<string, unknown>>
+
 /** A file of the caller in a project. The project role decides even about the owner's own file. */
 const onFile =
-  (body?: () => Record<string, unknown>, status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  (body?: BodyBuilder, status: 'active' | 'archived' = 'active'): RequestBuilder =>
   async (context) => {
     const project = await createProject(context, status)
     return {
       params: { id: await createFile(context.server, context.caller.id, { projectId: project }) },
       project,
-      body: body?.(),
+      body: await body?.(context, project),
     }
   }
 
 const onOwnFile =
-  (body?: () => Record<string, unknown>): RequestBuilder =>
-  async ({ server, caller }) => ({ params: { id: await createFile(server, caller.id) }, body: body?.() })
+  (body?: BodyBuilder): RequestBuilder =>
+  async (context) => ({
+    params: { id: await createFile(context.server, context.caller.id) },
+    body: await body?.(context),
+  })
 
 const onLink =
   (buildFile: RequestBuilder = onFile()): RequestBuilder =>
@@ -302,9 +310,9 @@ const endpointFields = () => ({
   enabled: false,
   metadata: { shop: randomHex() },
 })
-const fileFields = () => ({
+const fileFields = async ({ server, caller }: FixtureContext, project?: string) => ({
   name: `final ${randomHex()}.pdf`,
-  path: 'reports/2026',
+  folder_id: await createFolder(server.services.database, caller.id, 'reports/2026', project),
   visibility: 'public',
   metadata: { ticket: 'OPS-12' },
   tags: ['q4'],

@@ -37,6 +37,24 @@ export const sharedPrefixes = ['prod', 'prc']
 
 export const exceptions: Exception[] = [
   {
+    operations: ['uploadFile'],
+    field: 'form folder_id',
+    expected: 404,
+    reason: 'a workspace has no folder of another one',
+  },
+  {
+    operations: ['listFiles'],
+    field: 'query folder_id',
+    expected: 'own',
+    reason: 'a filter of the files that the caller may read',
+  },
+  {
+    operations: ['updateFile'],
+    field: 'body folder_id',
+    expected: 404,
+    reason: 'a workspace has no folder of another one',
+  },
+  {
     operations: ['createBudget'],
     expected: 404,
     reason: 'only who may set a budget knows of its subject',
