@@ -1,7 +1,7 @@
 // Starts the background workers of a server or a worker process: webhooks, documents, payments and data
 // retention.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { budgetTasks } from './budgets/budgets.ts'
+import { budgetRetentionTasks, budgetTasks } from './budgets/budgets.ts'
 import { chatRetentionTasks, staleAnswerTasks } from './ai/chat/retention.ts'
 import { knowledgeRetentionTasks, removedChunkTasks, documentRequeueTasks } from './ai/knowledge/retention.ts'
 import { createSourceWorker } from './ai/sources/worker.ts'
@@ -255,6 +255,7 @@ function startRetentionRounds(
       ...knowledgeRetentionTasks(),
       ...chatRetentionTasks(),
       ...stripeEventRetentionTasks(),
+      ...budgetRetentionTasks(),
       ...meterRetentionTasks({ eventDays: config.usageEventDays }),
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
       ...auditRetentionTasks(config.auditRetentionDays),

@@ -3697,7 +3697,7 @@ export interface Methods {
   /**
    * Create a budget: `POST /v1/payments/budgets`
    *
-   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins. A subject has at most ten budgets.
+   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself or its family, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins. A budget of a key also counts the work of its family: the keys made with it, and those that replaced them. A subject has at most ten budgets.
    */
   createBudget (input: CreateBudgetInput): Answer<Budget>
   /**

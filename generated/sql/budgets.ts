@@ -34,6 +34,55 @@ export interface DefaultStartRow {
 }
 
 /**
+ * Deletes periods of budgets that began long ago and that a later one follows.
+ * @see prisma/sql/budgets/delete-old-periods.sql
+ */
+export const deleteOldPeriods = one<{ limit: number }, DeleteOldPeriodsRow>(
+  'budgets/delete-old-periods',
+  `WITH deleted AS (
+  DELETE FROM budget_periods WHERE (budget_id, since) IN (
+    SELECT p.budget_id, p.since FROM budget_periods p
+    WHERE p.since < now() - interval '400 days'
+      AND EXISTS (SELECT FROM budget_periods n WHERE n.budget_id = p.budget_id AND n.since > p.since)
+    LIMIT $1
+  )
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldPeriodsRow {
+  n: number
+}
+
+/**
+ * Deletes budgets whose subject was deleted.
+ * @see prisma/sql/budgets/delete-without-subject.sql
+ */
+export const deleteWithoutSubject = one<{ limit: number }, DeleteWithoutSubjectRow>(
+  'budgets/delete-without-subject',
+  `WITH deleted AS (
+  DELETE FROM budgets WHERE id IN (
+    SELECT b.id FROM budgets b
+    WHERE NOT CASE b.subject_type
+      WHEN 'user' THEN EXISTS (SELECT FROM users u WHERE u.id = b.subject_id AND u.status <> 'deleted')
+      WHEN 'customer' THEN EXISTS (SELECT FROM customers c WHERE c.id = b.subject_id AND c.deleted_at IS NULL)
+      WHEN 'key' THEN EXISTS (SELECT FROM api_keys k WHERE k.id = b.subject_id)
+      WHEN 'project' THEN EXISTS (SELECT FROM projects p WHERE p.id = b.subject_id)
+      ELSE EXISTS (SELECT FROM organizations o WHERE o.id = b.subject_id)
+    END
+    LIMIT $1
+  )
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteWithoutSubjectRow {
+  n: number
+}
+
+/**
  * Whether a user or a customer of the operator exists, for whom a budget can be.
  * @see prisma/sql/budgets/find-subject.sql
  */

@@ -81,5 +81,5 @@ export function made({ label, body }: Answer): any {
 function labelOf(status: number, body: any): string {
   const error = body?.error
   if (status < 400 || error === undefined) return String(status)
-  return `${status} ${error.details?.constraint ?? error.details?.reason ?? error.code}`
+  return `${status} ${error.details?.constraint ?? error.code}`
 }

@@ -1,6 +1,7 @@
-// Benchmark of usage: the events that PostgreSQL takes per second of its CPU, in batches of 1,000, and what
-// adding them up costs.
+// Benchmark of usage: the events that PostgreSQL takes per second of its CPU, in batches of 1,000, what adding
+// them up costs, and a check of an entitlement as a multiple of `getProject`.
 import { randomInt } from 'node:crypto'
+import { join } from 'node:path'
 import * as customersSql from '../../generated/sql/customers.ts'
 import * as metersSql from '../../generated/sql/meters.ts'
 import { openDatabase, type Database } from '../../infra/database/database.ts'
@@ -8,8 +9,11 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import { runRetention } from '../../infra/jobs/retention.ts'
 import { recordUsage } from '../../services/payments/usage/record-usage.ts'
 import { usageFoldTasks } from '../../services/payments/usage/retention.ts'
-import { atLeast, type Result } from './goals.ts'
-import { createDatabase } from './population.ts'
+import { fire, type Cost } from './cost.ts'
+import { atLeast, atMost, type Goal, type Result } from './goals.ts'
+import { addPeople, createDatabase } from './population.ts'
+import { leastOfRounds } from './rounds.ts'
+import { serve } from './serve.ts'
 import { largest, statementsOf } from './spent.ts'
 import { postgresCpu, type Stage } from './stage.ts'
 import { count, table } from './table.ts'
@@ -20,6 +24,8 @@ const hourMs = 3_600_000
 /** The events are of the last hours. */
 const hours = 6
 const regions = 4
+
+const main = join(import.meta.dirname, '../../app/main.ts')
 
 export async function benchUsage(
   stage: Stage,
@@ -71,9 +77,74 @@ export async function benchUsage(
       digits: 0,
       timeSpent: largest(spent),
     })
-    return { text, goals: [goal] }
+    const check = await benchCheck(stage, { url, dataDir, rounds, seconds: Math.min(0.3, rounds / 10) })
+    return { text: `${text}\n\n${check.text}`, goals: [goal, ...check.goals] }
   } finally {
     await database.close()
+  }
+}
+
+/** A check of an entitlement against `getProject`, by the same caller over HTTP. */
+async function benchCheck(
+  stage: Stage,
+  { url, dataDir, ...timing }: { url: string; dataDir: string; rounds: number; seconds: number },
+): Promise<{ text: string; goals: Goal[] }> {
+  const [seller] = await addPeople(url, ['seller'], { role: 'admin' })
+  const { key } = seller
+  const server = await serve(stage, 'this server', main, { DATABASE_URL: url })
+  const send = async (method: string, path: string, json: object): Promise<any> => {
+    const response = await fetch(`http://127.0.0.1:${server.port}/v1${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify(json),
+    })
+    if (!response.ok) throw new Error(await response.text())
+    return await response.json()
+  }
+  const project = await send('POST', '/projects', { name: 'Bench' })
+  const feature = await send('POST', '/payments/features', { key: 'seats', name: 'Seats', type: 'limit' })
+  const product = await send('POST', '/payments/products', { name: 'Plan' })
+  const features = [{ feature_id: feature.id, limit: '5' }]
+  await send('PUT', `/payments/products/${product.id}/features`, { features })
+  const recurring = { interval: 'month', interval_count: 1 }
+  const price = { product_id: product.id, currency: 'eur', unit_amount: 0, recurring }
+  const { id: price_id } = await send('POST', '/payments/prices', price)
+  const customer = await send('POST', '/payments/customers', { external_id: 'checked' })
+  await send('POST', '/payments/subscriptions', { customer_id: customer.id, items: [{ price_id }] })
+  const paths = [
+    `/v1/projects/${project.id}`,
+    `/v1/payments/customers/${customer.id}/entitlements/${feature.key}`,
+  ]
+  const [read, check] = await leastOfRounds(paths, timing.rounds, async (path, isWarmup) => {
+    const seconds = isWarmup ? 2 : timing.seconds
+    return await fire(server, {
+      next: () => ({ method: 'GET', path, key }),
+      status: 200,
+      connections: 32,
+      seconds,
+      dataDir,
+    })
+  })
+  await server.program.stop()
+  const micros = ({ server, postgres }: Cost): string[] => [count(server * 1e6), count(postgres * 1e6)]
+  const rows = [
+    ['`getProject`', ...micros(read)],
+    ['a check of an entitlement', ...micros(check)],
+  ]
+  const both = ({ server, postgres }: Cost): number => server + postgres
+  return {
+    text: [
+      'CPU of a request in µs, on 32 connections.',
+      '',
+      table(['', 'the server', 'PostgreSQL'], rows),
+    ].join('\n'),
+    goals: [
+      atMost(1.5, {
+        name: 'a check of an entitlement, server and PostgreSQL together, as a multiple of `getProject`',
+        value: both(check) / both(read),
+        timeSpent: `server ${micros(check)[0]} µs, PostgreSQL ${micros(check)[1]} µs`,
+      }),
+    ],
   }
 }
 

@@ -4,11 +4,12 @@
 import * as sql from '../../generated/sql/budgets.ts'
 import * as organizations from '../../generated/sql/organizations.ts'
 import * as projects from '../../generated/sql/projects.ts'
+import { isInKeyFamily } from '../../generated/sql/users.ts'
 import type { components } from '../../generated/types.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { ApiError, forbidden, invalidField, limitReached, notFound } from '../../infra/errors.ts'
-import type { RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
 import { restorableDays } from '../projects/projects.ts'
@@ -70,7 +71,7 @@ export async function authorizeBudgets(
   }
 }
 
-/** The key itself reads its budget, and cannot lift it. */
+/** The key itself reads its budget, and cannot lift it. Neither can the keys that its budget counts. */
 async function authorizeKey(
   db: Db,
   principal: Principal,
@@ -81,7 +82,9 @@ async function authorizeKey(
   await findOwnApiKey(db, id, principal).catch((error: unknown) => {
     throw error instanceof ApiError && error.status < 500 ? missing() : error
   })
-  if (!reads && (id === principal.credentialId || principal.projectIds !== null))
+  if (reads) return
+  const isCounted = (await isInKeyFamily(db, { id: principal.credentialId, family_of: id })) !== undefined
+  if (isCounted || principal.projectIds !== null)
     throw forbidden('An API key cannot change its own budget.', 'scope')
 }
 
@@ -169,6 +172,15 @@ export async function requireRoom(tx: Transaction, subjectId: string): Promise<v
 }
 
 const batchSize = 100
+const deletedPerStep = 1_000
+
+/** Deletes budgets of deleted subjects, and periods that ended long ago. */
+export function budgetRetentionTasks(): RetentionTask[] {
+  return [
+    { name: 'budgets of deleted subjects', step: deleteBatch(sql.deleteWithoutSubject, deletedPerStep) },
+    { name: 'old periods of budgets', step: deleteBatch(sql.deleteOldPeriods, deletedPerStep) },
+  ]
+}
 
 /** Notifies of thresholds that were reached: one event and one e-mail for each, in one transaction. */
 export function budgetTasks(services: { events: Emitter } & MailServices): RetentionTask[] {

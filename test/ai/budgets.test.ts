@@ -1,7 +1,7 @@
 // Budgets: who sets them, what they refuse, when they start again, and what they notify of.
 import t from 'tap'
 import { runRetention } from '../../infra/jobs/retention.ts'
-import { budgetTasks } from '../../services/budgets/budgets.ts'
+import { budgetRetentionTasks, budgetTasks } from '../../services/budgets/budgets.ts'
 import { createApiKey, createBudget, createProject } from '../support/database/db-fixtures.ts'
 import { insertedCustomer } from '../support/database/db-fixtures-payments.ts'
 import { createClient, type Client } from '../support/http/client.ts'
@@ -12,6 +12,7 @@ const server = await startServer(t, {
 })
 const { admin, services } = server
 const { database } = services
+const { prisma } = database
 const path = '/payments/budgets'
 
 const ask = async (client: Client, body: object = {}) =>
@@ -211,4 +212,43 @@ t.test('the reservation of a process that died ends', async (t) => {
     [person.id],
   )
   t.equal((await ask(key.client)).status, 200)
+})
+
+t.test('the budget of a key counts the keys made with it and those that replace it', async (t) => {
+  const person = await server.person()
+  const scopes = ['keys:write', 'ai:read', 'ai:write'] as never
+  const key = await createApiKey(server, person.id, { scopes })
+  const own = createClient(server.url, key.secret)
+  const budget = await createBudget(server, person.id, { subject_id: key.id, unit: 'answers', amount: '3' })
+  const made = (await own.post('/user/api-keys', { name: 'made', scopes: ['keys:write', 'ai:write'] })).body
+  const withMade = createClient(server.url, made.key)
+  t.equal((await ask(withMade)).status, 200)
+  t.equal((await withMade.delete(`${path}/${budget}`)).status, 403)
+  const rotated = await own.post(`/user/api-keys/${key.id}/rotate`, { overlap_seconds: 3600 })
+  t.equal(rotated.status, 201)
+  const replacement = createClient(server.url, rotated.body.key)
+  for (const client of [replacement, own]) t.equal((await ask(client)).status, 200)
+  for (const client of [replacement, own, withMade]) t.match(await ask(client), refused(budget))
+  t.equal((await replacement.delete(`${path}/${budget}`)).status, 403)
+  t.equal((await ask(person.client)).status, 200, 'other keys of the user go on')
+})
+
+t.test('budgets of deleted subjects and old periods are deleted', async (t) => {
+  const person = await server.person()
+  const [kept, gone] = [await keyOf(person), await keyOf(person)]
+  const of = { unit: 'answers', amount: '10' } as const
+  const budget = await createBudget(server, person.id, { subject_id: kept.id, ...of })
+  const other = await createBudget(server, person.id, { subject_id: gone.id, ...of })
+  await prisma.budgetPeriod.createMany({
+    data: [500, 450, 100].map((days) => ({
+      budgetId: budget,
+      since: new Date(Date.now() - days * 86_400_000),
+      used: 1,
+    })),
+  })
+  await prisma.apiKey.delete({ where: { id: gone.id } })
+  await runRetention(database, { tasks: budgetRetentionTasks(), leads: () => true })
+  t.equal(await prisma.budgetPeriod.count({ where: { budgetId: budget } }), 1)
+  t.ok(await prisma.budget.findUnique({ where: { id: budget } }))
+  t.equal(await prisma.budget.findUnique({ where: { id: other } }), null)
 })

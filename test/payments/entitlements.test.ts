@@ -9,7 +9,8 @@ import {
   payWithCard,
   subscribe,
 } from '../support/operations/catalog-fixtures.ts'
-import type { Person } from '../support/server/server.ts'
+import { createClient } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
 import { startWorkingServer } from '../support/server/working-server.ts'
 
 const server = await startWorkingServer(t)
@@ -69,6 +70,30 @@ t.test('a subscription gives the features of its products, the highest limit win
   t.match(await check(customer, projects.key), { limit: '10' })
   await client.put(`/payments/products/${large.id}/features`, { features: [] })
   t.match(await check(customer, projects.key), none)
+})
+
+t.test('every server knows a changed subscription in its next check, a hundred times', async (t) => {
+  const other = await startServer(t, { databaseUrl: server.databaseUrl })
+  const onOther = createClient(other.url, server.admin.key)
+  const feature = await createFeature('limit')
+  const [small, large] = [
+    await createProduct([{ feature_id: feature.id, limit: '1' }]),
+    await createProduct([{ feature_id: feature.id, limit: '100' }]),
+  ]
+  const buyer = await server.person()
+  const { id } = await subscribe(server, buyer, small.price)
+  const path = `/payments/customers/${await customerOf(buyer)}/entitlements/${feature.key}`
+  let right = 0
+  for (let i = 0; i < 100; i++) {
+    const [price_id, limit] = i % 2 === 0 ? [large.price, '100'] : [small.price, '1']
+    const change = { items: [{ price_id }], proration: 'none', apply: 'now' }
+    t.equal((await client.put(`/payments/subscriptions/${id}`, change)).status, 200)
+    const checks = await Promise.all([client.get(path), onOther.get(path)])
+    if (checks.every(({ body }) => body.limit === limit)) right++
+  }
+  t.equal(right, 100)
+  const { body: events } = await buyer.client.get('/events?type=subscription.updated&limit=1')
+  t.match(events.data, [{ type: 'subscription.updated' }])
 })
 
 t.test('the status of the subscription decides', async (t) => {
