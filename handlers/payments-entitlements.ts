@@ -6,7 +6,7 @@ import { paymentsNow } from '../services/payments/clock.ts'
 import { authorizeCustomers, openCustomer } from '../services/payments/customers.ts'
 import {
   deleteOverride,
-  findEntitlement,
+  openEntitlement,
   productFeatures,
   readerOf,
   requireValidFeature,
@@ -51,8 +51,7 @@ export const paymentsEntitlements = {
 
   async getEntitlement(request, { db }) {
     const { id, feature } = request.params
-    await openCustomer(db, request, id)
-    return { status: 200, body: await findEntitlement(db, id, feature) }
+    return { status: 200, body: await openEntitlement(db, request, id, feature) }
   },
 
   async setEntitlement(request, { db }) {

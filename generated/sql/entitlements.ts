@@ -20,7 +20,7 @@ export interface DeleteOverrideRow {
 }
 
 /**
- * The entitlement of a customer to a feature, by the key of the feature.
+ * The entitlement of a customer to a feature, by the key of the feature, and the seller of both.
  * @see prisma/sql/entitlements/find.sql
  */
 export const find = optional<{ customer_id: string; feature: string }, FindRow>(
@@ -33,9 +33,12 @@ CASE WHEN l.maximum < m.used THEN 0 ELSE trim_scale(l.maximum - m.used) END AS "
 m.resets_at AS "resets_at",
 CASE WHEN o.feature_id IS NOT NULL THEN 'override' WHEN p.feature_id IS NOT NULL THEN 'product' ELSE 'none'
   END AS "source",
-o.expires_at AS "expires_at"
-FROM (SELECT enter_customer_time($1) AS now) t
-  JOIN customers c ON c.id = $1
+o.expires_at AS "expires_at", c.organization_id
+FROM customers c
+  CROSS JOIN LATERAL (
+    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
+    FROM payment_clock clock
+  ) t
   JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
@@ -54,8 +57,9 @@ FROM (SELECT enter_customer_time($1) AS now) t
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
   LEFT JOIN LATERAL (
-    SELECT meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-      AS used, period.end AS resets_at
+        SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
+      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
+    END AS used
     FROM (SELECT
       coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
       coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
@@ -63,8 +67,9 @@ FROM (SELECT enter_customer_time($1) AS now) t
     ) period
     WHERE f.type = 'metered'
   ) m ON true
-WHERE f.key = $2`,
+WHERE c.id = $1 AND c.deleted_at IS NULL AND f.key = $2`,
   ['customer_id', 'feature'],
+  { reads: true },
 )
 export interface FindRow {
   feature: string
@@ -77,6 +82,7 @@ export interface FindRow {
   resets_at: string | null
   source: Schemas['Entitlement']['source']
   expires_at: string | null
+  organization_id: string | null
 }
 
 /**
@@ -115,8 +121,11 @@ m.resets_at AS "resets_at",
 CASE WHEN o.feature_id IS NOT NULL THEN 'override' WHEN p.feature_id IS NOT NULL THEN 'product' ELSE 'none'
   END AS "source",
 o.expires_at AS "expires_at"
-FROM (SELECT enter_customer_time($1) AS now) t
-  JOIN customers c ON c.id = $1
+FROM customers c
+  CROSS JOIN LATERAL (
+    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
+    FROM payment_clock clock
+  ) t
   JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
@@ -135,8 +144,9 @@ FROM (SELECT enter_customer_time($1) AS now) t
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
   LEFT JOIN LATERAL (
-    SELECT meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-      AS used, period.end AS resets_at
+        SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
+      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
+    END AS used
     FROM (SELECT
       coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
       coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
@@ -144,7 +154,7 @@ FROM (SELECT enter_customer_time($1) AS now) t
     ) period
     WHERE f.type = 'metered'
   ) m ON true
-WHERE (o.feature_id IS NOT NULL OR p.feature_id IS NOT NULL)`,
+WHERE c.id = $1 AND (o.feature_id IS NOT NULL OR p.feature_id IS NOT NULL)`,
     names: ['customer_id'],
     filters: {
     },

@@ -95,11 +95,22 @@ export async function setProductFeatures(
   return await readProductFeatures(tx, id)
 }
 
-/** The entitlement of a customer whose seller the caller is authorized as. Throws 404 for an unknown key. */
-export async function findEntitlement(db: Db, customerId: string, feature: string): Promise<Entitlement> {
+/** Checks the entitlement of a customer in one statement. Throws 404 unless the caller is the seller. */
+export async function openEntitlement(
+  db: Db,
+  request: SellerRequest,
+  customerId: string,
+  feature: string,
+): Promise<Entitlement> {
   const found = await sql.find(db, { customer_id: customerId, feature })
-  if (found === undefined) throw notFound('feature', feature)
-  return found
+  if (found === undefined) {
+    await openCustomer(db, request, customerId)
+    throw notFound('feature', feature)
+  }
+  const { organization_id: seller, ...entitlement } = found
+  const customer = { id: customerId, organization_id: seller }
+  await authorizeCustomers(db, request, customer, () => notFound('customer', customerId))
+  return entitlement
 }
 
 /** Locks the customer of the caller, so that overrides change one after the other. Throws 404. */
@@ -117,7 +128,7 @@ export async function setOverride(
   { enabled, limit = null, ...expiry }: Override,
 ): Promise<Entitlement> {
   await lockCustomer(tx, request, customerId)
-  const before = await findEntitlement(tx, customerId, feature)
+  const before = await openEntitlement(tx, request, customerId, feature)
   request.ifMatch(before)
   if (limit !== null && (before.type === 'on_off' || !enabled))
     throw invalidField(
@@ -132,7 +143,7 @@ export async function setOverride(
     limit,
     expires_at: expiryOf(expiry, { from: await paymentsNow(tx, customerId) }) ?? null,
   })
-  return await findEntitlement(tx, customerId, feature)
+  return await openEntitlement(tx, request, customerId, feature)
 }
 
 /** Removes an override. Throws 404 without one. */
@@ -143,7 +154,7 @@ export async function deleteOverride(
   feature: string,
 ): Promise<void> {
   await lockCustomer(tx, request, customerId)
-  const before = await findEntitlement(tx, customerId, feature)
+  const before = await openEntitlement(tx, request, customerId, feature)
   request.ifMatch(before)
   const key = { customer_id: customerId, feature_id: before.feature_id }
   if ((await sql.deleteOverride(tx, key)) === undefined) throw notFound('override', feature)

@@ -1,7 +1,10 @@
 -- The features f of the seller of a customer, with the override o that has not expired, the product p that
--- gives the most, the limit l, and the usage m in the period. The statement has the time of the customer.
-FROM (SELECT enter_customer_time(:customer_id) AS now) t
-  JOIN customers c ON c.id = :customer_id
+-- gives the most, the limit l, and the usage m in the period, at the time t of the customer.
+FROM customers c
+  CROSS JOIN LATERAL (
+    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
+    FROM payment_clock clock
+  ) t
   JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
@@ -20,8 +23,10 @@ FROM (SELECT enter_customer_time(:customer_id) AS now) t
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
   LEFT JOIN LATERAL (
-    SELECT meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-      AS used, period.end AS resets_at
+    -- A join condition on the type would not keep PostgreSQL from calling the function first.
+    SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
+      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
+    END AS used
     FROM (SELECT
       coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
       coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')

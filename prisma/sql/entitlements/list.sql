@@ -2,7 +2,7 @@
 -- @page
 SELECT f.id, {columns}
 {customer}
-WHERE (o.feature_id IS NOT NULL OR p.feature_id IS NOT NULL)
+WHERE c.id = :customer_id AND (o.feature_id IS NOT NULL OR p.feature_id IS NOT NULL)
 -- @sort feature
 f.key
 -- @id
