@@ -55,7 +55,13 @@ export function Share({ title, text, whole, parts: [used, reserved] }: ShareProp
       <figcaption>
         {title} <span class="soft">{text}</span>
       </figcaption>
-      <svg role="img" aria-label={`${title}: ${text}`} viewBox="0 0 100 6" preserveAspectRatio="none">
+      <svg
+        class="share"
+        role="img"
+        aria-label={`${title}: ${text}`}
+        viewBox="0 0 100 6"
+        preserveAspectRatio="none"
+      >
         <rect class="rest" width={100} height={6} />
         <rect class="reserved" width={end(used + reserved)} height={6} />
         <g class={used >= whole ? 'bad' : ''}>
