@@ -1,5 +1,5 @@
-// Benchmark of usage: the events that PostgreSQL takes per second of its CPU, in batches of 1,000, what adding
-// them up costs, and a check of an entitlement as a multiple of `getProject`.
+// Benchmark of usage: the events that PostgreSQL takes per second of its CPU, in batches of 1,000, what
+// adding them up costs, and a check of an entitlement as a multiple of `getProject`.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import * as customersSql from '../../generated/sql/customers.ts'

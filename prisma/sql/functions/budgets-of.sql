@@ -1,6 +1,6 @@
 -- The budgets that work with a model counts to, by its user, credential and project: those of the user, the
--- account of a service account, the key, the keys that it replaced, that replaced it or that it was made with,
--- the project, its organization, and the customers that these are.
+-- account of a service account, the key, the keys that it replaced, that replaced it or that it was made
+-- with, the project, its organization, and the customers that these are.
 CREATE OR REPLACE FUNCTION budgets_of(of_user text, credential text, project text)
 RETURNS SETOF budgets
 LANGUAGE plpgsql
