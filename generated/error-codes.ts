@@ -38,7 +38,7 @@ export const errorCodes = {
     status: 403,
     retry: 'no',
     reason: 'forbidden',
-    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","uploads","folders","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks","budgets"],
+    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","upload_links","uploads","folders","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks","budgets"],
     states: [],
     reasons: {
       session: 'sign_in_required',
@@ -54,6 +54,7 @@ export const errorCodes = {
       webhook_endpoints: 'limit_reached',
       files: 'limit_reached',
       file_links: 'limit_reached',
+      upload_links: 'limit_reached',
       uploads: 'limit_reached',
       folders: 'limit_reached',
       knowledge_bases: 'limit_reached',
@@ -200,6 +201,7 @@ export const errorCodes = {
     reasons: {
       quota: 'limit_reached',
       max_bytes: 'max_bytes',
+      no_room: 'no_room',
     },
   },
   UNSUPPORTED_MEDIA_TYPE: {

@@ -71,6 +71,8 @@ export interface EventObjects {
   'upload.deleted': components['schemas']['Upload']
   'file_link.created': components['schemas']['FileLink']
   'file_link.revoked': components['schemas']['FileLink']
+  'upload_link.created': components['schemas']['UploadLink']
+  'upload_link.revoked': components['schemas']['UploadLink']
   'session.created': components['schemas']['Session']
   'session.updated': components['schemas']['Session']
   'session.deleted': components['schemas']['Session']
@@ -226,6 +228,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
   'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },
   'file_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkRevokedEvent' },
+  'upload_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUploadLink', payload: 'payloadUploadLinkCreatedEvent' },
+  'upload_link.revoked': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUploadLink', payload: 'payloadUploadLinkRevokedEvent' },
   'session.created': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionCreatedEvent' },
   'session.updated': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionUpdatedEvent' },
   'session.deleted': { scope: 'ai:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replySession', payload: 'payloadSessionDeletedEvent' },

@@ -311,6 +311,12 @@ export interface OperationsByTag {
     | 'revokeFileLink'
     | 'listAllFileLinks'
     | 'downloadByLink'
+  'storage-upload-links':
+    | 'listUploadLinks'
+    | 'createUploadLink'
+    | 'getUploadLink'
+    | 'revokeUploadLink'
+    | 'uploadByLink'
   'storage-uploads':
     | 'createUpload'
     | 'getUploadOptions'
@@ -323,6 +329,9 @@ export interface OperationsByTag {
     | 'getOpenapiJson'
     | 'getOpenapiYaml'
     | 'getDocs'
+  'upload-pages':
+    | 'showUploadPage'
+    | 'submitUploadPage'
   'usage':
     | 'listRequests'
     | 'getUsage'
@@ -392,6 +401,9 @@ export type PublicOperationId =
   | 'getAvatarImage'
   | 'getUploadOptions'
   | 'downloadByLink'
+  | 'uploadByLink'
+  | 'showUploadPage'
+  | 'submitUploadPage'
   | 'receiveStripeEvent'
   | 'showPayPage'
   | 'payCheckout'
@@ -418,6 +430,8 @@ export type KeyOptionalOperationId =
 export interface FormFiles {
   uploadAvatar: 'file'
   uploadFile: 'file'
+  uploadByLink: 'file'
+  submitUploadPage: 'file'
   createOpenAiFile: 'file'
   createDocument: 'file'
 }
@@ -3948,6 +3962,170 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     paged: false,
     projectAccess: null,
     filesOrigin: true,
+    secretAnswer: false
+  },
+  listUploadLinks: {
+    id: "listUploadLinks",
+    method: "GET",
+    path: "/v1/storage/upload-links",
+    url: "/v1/storage/upload-links",
+    tag: "storage-upload-links",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListUploadLinks"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUploadLinkList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"editor"},
+    readReplica: true,
+    secretAnswer: false
+  },
+  createUploadLink: {
+    id: "createUploadLink",
+    method: "POST",
+    path: "/v1/storage/upload-links",
+    url: "/v1/storage/upload-links",
+    tag: "storage-upload-links",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyUploadLinkCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyUploadLinkWithUrl"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: true
+  },
+  getUploadLink: {
+    id: "getUploadLink",
+    method: "GET",
+    path: "/v1/storage/upload-links/{id}",
+    url: "/v1/storage/upload-links/:id",
+    tag: "storage-upload-links",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetUploadLink","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUploadLink","volatile":["file_count"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  revokeUploadLink: {
+    id: "revokeUploadLink",
+    method: "DELETE",
+    path: "/v1/storage/upload-links/{id}",
+    url: "/v1/storage/upload-links/:id",
+    tag: "storage-upload-links",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetUploadLink","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getUploadLink",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  uploadByLink: {
+    id: "uploadByLink",
+    method: "POST",
+    path: "/v1/storage/upload-links/{token}/files",
+    url: "/v1/storage/upload-links/:token/files",
+    tag: "storage-upload-links",
+    scopes: null,
+    rateLimit: "upload",
+    validators: {"path":"pathDownloadByLink","query":"queryNone","form":"bodyUploadByLink"},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":[],"lists":[],"integers":[]},"streamed":true},
+    errors: [400,404,406,408,409,410,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyLinkUploadReceipt"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  showUploadPage: {
+    id: "showUploadPage",
+    method: "GET",
+    path: "/upload/{token}",
+    url: "/upload/:token",
+    tag: "upload-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathDownloadByLink","query":"queryShowUploadPage"},
+    body: null,
+    errors: [400,429,500,503],
+    replies: {
+      200: {"contentType":"text/html"},
+      404: {"contentType":"text/html"},
+      410: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: ["text/html"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  submitUploadPage: {
+    id: "submitUploadPage",
+    method: "POST",
+    path: "/upload/{token}",
+    url: "/upload/:token",
+    tag: "upload-pages",
+    scopes: null,
+    rateLimit: "page",
+    validators: {"path":"pathDownloadByLink","query":"queryNone","form":"bodyUploadByLink"},
+    body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":[],"lists":[],"integers":[]},"streamed":true},
+    errors: [400,408,413,415,429,500,503],
+    replies: {
+      303: {"contentType":null},
+      404: {"contentType":"text/html"},
+      410: {"contentType":"text/html"},
+      422: {"contentType":"text/html"}
+    },
+    htmlErrors: true,
+    produces: [],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
     secretAnswer: false
   },
   getStorageUsage: {

@@ -43,8 +43,10 @@ import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
+import { storageUploadLinks } from '../handlers/storage-upload-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
 import { system } from '../handlers/system.ts'
+import { uploadPages } from '../handlers/upload-pages.ts'
 import { usage } from '../handlers/usage.ts'
 import { user } from '../handlers/user.ts'
 import { users } from '../handlers/users.ts'
@@ -98,8 +100,10 @@ export const handlers: Operations = {
   ...signInPages,
   ...storage,
   ...storageLinks,
+  ...storageUploadLinks,
   ...storageUploads,
   ...system,
+  ...uploadPages,
   ...usage,
   ...user,
   ...users,
@@ -256,6 +260,13 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageLinks, 'revokeFileLink'>>,
   Holds<Exact<typeof storageLinks, 'listAllFileLinks'>>,
   Holds<Exact<typeof storageLinks, 'downloadByLink'>>,
+  Holds<Exact<typeof storageUploadLinks, 'listUploadLinks'>>,
+  Holds<Exact<typeof storageUploadLinks, 'createUploadLink'>>,
+  Holds<Exact<typeof storageUploadLinks, 'getUploadLink'>>,
+  Holds<Exact<typeof storageUploadLinks, 'revokeUploadLink'>>,
+  Holds<Exact<typeof storageUploadLinks, 'uploadByLink'>>,
+  Holds<Exact<typeof uploadPages, 'showUploadPage'>>,
+  Holds<Exact<typeof uploadPages, 'submitUploadPage'>>,
   Holds<Exact<typeof storage, 'getStorageUsage'>>,
   Holds<Exact<typeof openai, 'listOpenAiModels'>>,
   Holds<Exact<typeof openai, 'getOpenAiModel'>>,
@@ -513,6 +524,10 @@ export const skeleton = {
     '/v1/storage/files/{id}/links/{link_id}': { get: route('getFileLink'), delete: route('revokeFileLink') },
     '/v1/storage/links': { get: route('listAllFileLinks') },
     '/v1/storage/links/{token}': { get: route('downloadByLink') },
+    '/v1/storage/upload-links': { get: route('listUploadLinks'), post: route('createUploadLink') },
+    '/v1/storage/upload-links/{id}': { get: route('getUploadLink'), delete: route('revokeUploadLink') },
+    '/v1/storage/upload-links/{token}/files': { post: route('uploadByLink') },
+    '/upload/{token}': { get: route('showUploadPage'), post: route('submitUploadPage') },
     '/v1/storage/usage': { get: route('getStorageUsage') },
     '/v1/models': { get: route('listOpenAiModels') },
     '/v1/models/{model}': { get: route('getOpenAiModel') },

@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'file'
   | 'fld'
   | 'lnk'
+  | 'ulk'
   | 'avt'
   | 'upl'
   | 'exp'

@@ -137,6 +137,29 @@ export interface CountLinkDownloadRow {
 }
 
 /**
+ * Counts an upload by a link if the link is active. One conditional UPDATE, so that `max_files` holds under
+ * concurrency.
+ * @see prisma/sql/storage/count-link-upload.sql
+ */
+export const countLinkUpload = optional<{ id: string }, CountLinkUploadRow>(
+  'storage/count-link-upload',
+  `UPDATE upload_links l SET file_count = file_count + 1
+WHERE l.id = $1 AND CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
+RETURNING l.id`,
+  ['id'],
+)
+export interface CountLinkUploadRow {
+  id: string
+}
+
+/**
  * Deletes a batch of the reservations that their servers have not renewed for an hour.
  * @see prisma/sql/storage/delete-abandoned-reservations.sql
  */
@@ -214,6 +237,25 @@ SELECT count(DISTINCT workspace_id)::int AS n FROM deleted`,
   ['limit'],
 )
 export interface DeleteFoldersOfDeletedUsersRow {
+  n: number
+}
+
+/**
+ * Deletes a batch of the upload links that expired more than 30 days ago.
+ * @see prisma/sql/storage/delete-old-upload-links.sql
+ */
+export const deleteOldUploadLinks = one<{ limit: number }, DeleteOldUploadLinksRow>(
+  'storage/delete-old-upload-links',
+  `WITH deleted AS (
+  DELETE FROM upload_links WHERE id = ANY(ARRAY(
+    SELECT id FROM upload_links WHERE expires_at < now() - interval '30 days' LIMIT $1
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteOldUploadLinksRow {
   n: number
 }
 
@@ -500,6 +542,46 @@ export interface FindLinkedFileRow {
 }
 
 /**
+ * An upload link by the SHA-256 of its token, unless its project is deleted.
+ * @see prisma/sql/storage/find-upload-link.sql
+ */
+export const findUploadLink = optional<{ digest: Buffer }, FindUploadLinkRow>(
+  'storage/find-upload-link',
+  `SELECT l.id, l.path, l.title, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id, l.workspace_id, p.status AS project_status
+FROM upload_links l LEFT JOIN projects p ON p.id = l.project_id
+WHERE l.digest = $1 AND p.status IS DISTINCT FROM 'deleted'`,
+  ['digest'],
+  { reads: true },
+)
+export interface FindUploadLinkRow {
+  id: string
+  path: string
+  title: string | null
+  status: Schemas['UploadLink']['status']
+  max_bytes: number | null
+  content_types: string[]
+  max_files: number | null
+  file_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  workspace_id: string
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * An upload, without authorization.
  * @see prisma/sql/storage/find-upload.sql
  */
@@ -663,6 +745,47 @@ export interface InsertLinkRow {
   metadata: Record<string, string>
   created_at: string
   updated_at: string
+}
+
+/**
+ * Inserts an upload link. `digest` is the SHA-256 of its token.
+ * @see prisma/sql/storage/insert-upload-link.sql
+ */
+export const insertUploadLink = one<{ id: string; project_id: string | null; owner_id: string; digest: Buffer; path: string; title: string | null; max_bytes: number | null; content_types: readonly string[]; max_files: number | null; metadata: object | string; expires_at: Date | string; created_at: Date | string }, InsertUploadLinkRow>(
+  'storage/insert-upload-link',
+  `WITH l AS (
+  INSERT INTO upload_links (id, project_id, owner_id, workspace_id, digest, path, title, max_bytes,
+    content_types, max_files, metadata, expires_at, created_at)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
+    $7, $8, $9, $10, $11, $12)
+  RETURNING *
+)
+SELECT l.id, l.path, l.title, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id FROM l`,
+  ['id', 'project_id', 'owner_id', 'digest', 'path', 'title', 'max_bytes', 'content_types', 'max_files', 'metadata', 'expires_at', 'created_at'],
+)
+export interface InsertUploadLinkRow {
+  id: string
+  path: string
+  title: string | null
+  status: Schemas['UploadLink']['status']
+  max_bytes: number | null
+  content_types: string[]
+  max_files: number | null
+  file_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
 }
 
 /**
@@ -1070,6 +1193,74 @@ export interface ListUnusedPartialFilesRow {
 }
 
 /**
+ * The upload links of a workspace, or of all workspaces whose links a user can read.
+ * @see prisma/sql/storage/list-upload-links.sql
+ */
+export const listUploadLinks = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; status: readonly string[]; created_by: string }, 'created_at' | 'expires_at' | 'updated_at', ListUploadLinksRow>(
+  'storage/list-upload-links',
+  {
+    select: `SELECT l.id, l.path, l.title, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id
+FROM upload_links l
+WHERE true`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'status', 'created_by'],
+    filters: {
+      reader: { sql: `l.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.storage_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `l.workspace_id = $5`, searches: true },
+      organization_id: { sql: `l.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `l.id >= id_at('ulk', $7)`, searches: true },
+      created_before: { sql: `l.id < id_at('ulk', $8)`, searches: true },
+      updated_after: { sql: `l.updated_at >= $9`, searches: true },
+      updated_before: { sql: `l.updated_at < $10`, searches: true },
+      metadata: { sql: `l.metadata <> '{}' AND l.metadata @> $11::jsonb`, searches: true },
+      status: { sql: `CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END = ANY($12)` },
+      created_by: { sql: `l.owner_id = $13`, searches: true },
+    },
+    sorts: {
+      created_at: `l.id`,
+      expires_at: `l.expires_at`,
+      updated_at: `l.updated_at`,
+    },
+    id: `l.id`,
+    totals: {
+    },
+  },
+)
+export interface ListUploadLinksRow {
+  id: string
+  path: string
+  title: string | null
+  status: Schemas['UploadLink']['status']
+  max_bytes: number | null
+  content_types: string[]
+  max_files: number | null
+  file_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+}
+
+/**
  * Locks a file for its deletion if it has expired and no other transaction has locked it.
  * @see prisma/sql/storage/lock-expired-file.sql
  */
@@ -1244,6 +1435,19 @@ export interface LockFilesAtPlaceRow {
 }
 
 /**
+ * Locks the project of an upload link, so that its members and its status stay as they are.
+ * @see prisma/sql/storage/lock-project-of-upload-link.sql
+ */
+export const lockProjectOfUploadLink = optional<{ project_id: string }, LockProjectOfUploadLinkRow>(
+  'storage/lock-project-of-upload-link',
+  `SELECT p.id FROM projects p WHERE p.id = $1 FOR NO KEY UPDATE`,
+  ['project_id'],
+)
+export interface LockProjectOfUploadLinkRow {
+  id: string
+}
+
+/**
  * Makes the transactions that take storage in a workspace wait for each other. `taken`: the bytes of its
  * files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does
  * not count.
@@ -1257,6 +1461,50 @@ export const lockStorage = one<{ workspace_id: string; besides: string | null },
 export interface LockStorageRow {
   taken: number
   used: number
+}
+
+/**
+ * Like `read-upload-link`, but locks the link against other writers, and its project.
+ * @see prisma/sql/storage/lock-upload-link.sql
+ */
+export const lockUploadLink = optional<{ user_id: string; id: string }, LockUploadLinkRow>(
+  'storage/lock-upload-link',
+  `SELECT l.id, l.path, l.title, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = l.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = l.project_id FOR SHARE) AS project_status
+FROM upload_links l
+WHERE l.id = $2
+FOR NO KEY UPDATE OF l`,
+  ['user_id', 'id'],
+)
+export interface LockUploadLinkRow {
+  id: string
+  path: string
+  title: string | null
+  status: Schemas['UploadLink']['status']
+  max_bytes: number | null
+  content_types: string[]
+  max_files: number | null
+  file_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
@@ -1448,6 +1696,50 @@ export interface ReadLinkStatusRow {
 }
 
 /**
+ * An upload link and the caller's access to it.
+ * @see prisma/sql/storage/read-upload-link.sql
+ */
+export const readUploadLink = optional<{ user_id: string; id: string }, ReadUploadLinkRow>(
+  'storage/read-upload-link',
+  `SELECT l.id, l.path, l.title, CASE WHEN l.revoked_at IS NOT NULL OR NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = l.project_id AND c.user_id = creator.id
+    WHERE creator.id = l.owner_id AND creator.status = 'active'
+      AND (l.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= l.created_at))
+  ) THEN 'revoked'
+  WHEN l.file_count >= l.max_files THEN 'used_up'
+  WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = l.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = l.project_id) AS project_status
+FROM upload_links l
+WHERE l.id = $2`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadUploadLinkRow {
+  id: string
+  path: string
+  title: string | null
+  status: Schemas['UploadLink']['status']
+  max_bytes: number | null
+  content_types: string[]
+  max_files: number | null
+  file_count: number
+  created_by: string
+  expires_at: string
+  metadata: Record<string, string>
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * The storage usage of a workspace. `bytes` includes the trash. `reserved`: the bytes of unfinished uploads
  * and of uploads in progress.
  * @see prisma/sql/storage/read-usage.sql
@@ -1572,6 +1864,16 @@ export const restartQuarantine = none<{}>(
 export const revokeLink = none<{ id: string }>(
   'storage/revoke-link',
   `UPDATE file_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1`,
+  ['id'],
+)
+
+/**
+ * Revokes an upload link, unless it is revoked already.
+ * @see prisma/sql/storage/revoke-upload-link.sql
+ */
+export const revokeUploadLink = none<{ id: string }>(
+  'storage/revoke-upload-link',
+  `UPDATE upload_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1`,
   ['id'],
 )
 

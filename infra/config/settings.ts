@@ -774,6 +774,7 @@ const quotas = {
   quotaInvitations: quota('invitations', 1000, 'pending invitations'),
   quotaFiles: quota('files', 1_000_000, 'files'),
   quotaFileLinks: quota('file_links', 10_000, 'links to files that are not revoked'),
+  quotaUploadLinks: quota('upload_links', 1000, 'upload links that are not revoked'),
   quotaUploads: quota('uploads', 100, 'unfinished resumable uploads'),
   quotaKnowledgeBases: quota('knowledge_bases', 200, 'knowledge bases'),
   quotaDocuments: quota('documents', 20_000, 'documents of knowledge bases'),

@@ -54,6 +54,7 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
     webhooksSql.listEndpoints.all(db, { user_id: userId, ...oldestFirst }),
   files: listFiles,
   file_links: (source) => storageSql.listAllLinks.all(source.db, madeBy(source)),
+  upload_links: (source) => storageSql.listUploadLinks.all(source.db, madeBy(source)),
   knowledge_bases: (source) => knowledgeSql.listKnowledgeBases.all(source.db, madeBy(source)),
   documents: listDocuments,
   knowledge_sources: listSources,

@@ -30,6 +30,18 @@ export interface CreateFileRequest {
   headers: { 'idempotency-key'?: string }
 }
 
+/** Who creates a file. */
+export interface FileCreator {
+  /** The user who will own the file. */
+  ownerId: string
+  /** The own workspace, for files whose project is known only after them. */
+  accountId: string
+  /** Whether a repeated request gets the stored response. */
+  isRepeatable: boolean
+  /** Authorizes the creation in a workspace, as the function `openWorkspace` does. @returns its id. */
+  openWorkspace(db: Db, projectId: string | null, options?: { lock?: boolean }): Promise<string>
+}
+
 /** The fields of a new file that a client sets. */
 export interface FileFields
   extends
@@ -44,6 +56,8 @@ export interface FileFields
 export interface FileUpload {
   file: FilePart
   maxBytes: number
+  /** Creates the error for a file that is larger than `maxBytes`. Default: 413 PAYLOAD_TOO_LARGE. */
+  tooLarge?: (limit: number) => Error
   /** The project of the file. undefined if it is only known after the file was read. */
   projectId: string | null | undefined
   /** The folder of the file, if the request names one by its id before the file. */
@@ -66,24 +80,41 @@ export async function createFile<T>(
   upload: FileUpload,
   respond: (tx: Transaction, file: StoredFile) => Promise<T>,
 ): Promise<T | Replay> {
+  const { userId: ownerId, accountId } = request.principal
+  const creator: FileCreator = {
+    ownerId,
+    accountId,
+    isRepeatable: request.headers['idempotency-key'] !== undefined,
+    openWorkspace: (db, projectId, options) => openWorkspace(db, request, projectId, options),
+  }
+  return await createFileAs(services, creator, upload, respond)
+}
+
+/** Like `createFile`, for a creator who need not be the caller. */
+export async function createFileAs<T>(
+  services: CreateFileServices,
+  creator: FileCreator,
+  upload: FileUpload,
+  respond: (tx: Transaction, file: StoredFile) => Promise<T>,
+): Promise<T | Replay> {
   const { reservations, tempFiles } = services.storage
-  const places = await placesOf(services, request, upload)
+  const places = await placesOf(services, creator, upload)
   // A request repeated with its Idempotency-Key must get its response even when the quota is full. Then its
   // bytes are not stored, but their hash shows that the request is the same.
-  const isRepeatable = request.headers['idempotency-key'] !== undefined
   const largest = places.reduce((most, place) => (place.quota > most.quota ? place : most))
   const full = async (db: Db = services.db): Promise<Error> => {
     const { bytes, reserved } = await usageOf(db, largest.workspaceId)
     return quotaExceeded(largest.workspaceId, largest.quota, bytes + reserved)
   }
-  const reservation = reservations.begin({ places, ...(!isRepeatable && { error: full }) })
+  const reservation = reservations.begin({ places, ...(!creator.isRepeatable && { error: full }) })
   try {
     const received = await tempFiles.receive(upload.file, {
       maxBytes: upload.maxBytes,
+      tooLarge: upload.tooLarge,
       admission: reservation,
     })
     try {
-      return await storeFile(services, request, upload, { received, reservation, full }, respond)
+      return await storeFile(services, creator, upload, { received, reservation, full }, respond)
     } finally {
       await received.discard()
     }
@@ -99,15 +130,15 @@ export async function createFile<T>(
  */
 async function placesOf(
   { db, config }: CreateFileServices,
-  request: CreateFileRequest,
+  creator: FileCreator,
   { projectId, folderId, maxBytes }: FileUpload,
 ): Promise<Place[]> {
   if (projectId !== undefined) {
-    const workspaceId = await openWorkspace(db, request, projectId)
+    const workspaceId = await creator.openWorkspace(db, projectId)
     if (folderId != null) await findFolder(db, workspaceId, folderId)
     return [{ workspaceId, quota: quotaFor(config, projectId) }]
   }
-  const { accountId } = request.principal
+  const { accountId } = creator
   return [
     { workspaceId: accountId, quota: config.storageQuotaUser },
     { workspaceId: `${accountId}:undecided`, quota: Math.min(maxBytes, config.storageQuotaProject) },
@@ -124,7 +155,7 @@ interface ReceivedFile {
 /** Stores the received file as a blob and inserts its row. */
 async function storeFile<T>(
   services: CreateFileServices,
-  request: CreateFileRequest,
+  creator: FileCreator,
   upload: FileUpload,
   { received, reservation, full }: ReceivedFile,
   respond: (tx: Transaction, file: StoredFile) => Promise<T>,
@@ -134,7 +165,7 @@ async function storeFile<T>(
   if (sha256 !== undefined && sha256 !== received.sha256)
     throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
   upload.check?.(received)
-  if (upload.projectId === undefined) await openWorkspace(db, request, fields.projectId)
+  if (upload.projectId === undefined) await creator.openWorkspace(db, fields.projectId)
   if (!received.isStored)
     return await once(async (tx) => {
       throw await full(tx)
@@ -143,8 +174,8 @@ async function storeFile<T>(
   return await storage.storeBlob(id, received, () =>
     once(async (tx) => {
       // The upload may have taken long, so access and quota are checked again.
-      const workspaceId = await openWorkspace(tx, request, fields.projectId, { lock: true })
-      const { userId: ownerId } = request.principal
+      const workspaceId = await creator.openWorkspace(tx, fields.projectId, { lock: true })
+      const { ownerId } = creator
       const workspace = { workspaceId, projectId: fields.projectId, ownerId }
       const file = {
         ...fields,

@@ -26,6 +26,8 @@ export interface Place {
 export interface ReservationOptions {
   /** The bytes are in the first place that has room for them. */
   places: Place[]
+  /** The first bytes that need no reservation. Default: `unreservedBytes`. */
+  unreserved?: number
   /** The error when no place has room. By default the bytes are refused without an error. */
   error?: () => Error | Promise<Error>
 }
@@ -57,15 +59,17 @@ export class Reservation {
   /** The places that are not known to be full. */
   readonly #places: Place[]
   readonly #error: ReservationOptions['error']
+  readonly #unreserved: number
   /** Null until bytes are reserved. */
   #id: string | null = null
-  #admitted = unreservedBytes
+  #admitted: number
 
-  constructor(db: Db, held: Set<string>, { places, error }: ReservationOptions) {
+  constructor(db: Db, held: Set<string>, { places, unreserved = unreservedBytes, error }: ReservationOptions) {
     this.#db = db
     this.#held = held
     this.#places = [...places]
     this.#error = error
+    this.#unreserved = this.#admitted = unreserved
   }
 
   /** The id of its row; null if there is none. */
@@ -92,7 +96,7 @@ export class Reservation {
         return true
       }
       await this.end()
-      this.#admitted = unreservedBytes
+      this.#admitted = this.#unreserved
     }
     this.#admitted = 0
     if (this.#error !== undefined) throw await this.#error()

@@ -15,7 +15,13 @@ export interface StorageRetention {
   events: Emitter
 }
 
-const batchSize = { expiredFiles: 100, filesOfDeletedUsers: 1000, reservations: 1000, usersWithFolders: 10 }
+const batchSize = {
+  expiredFiles: 100,
+  filesOfDeletedUsers: 1000,
+  reservations: 1000,
+  uploadLinks: 1000,
+  usersWithFolders: 10,
+}
 const hoursBetweenSweeps = 24
 
 /** Run every minute, because users wait for the quota that expired files occupy. */
@@ -59,6 +65,7 @@ export function storageRetentionTasks(
       name: 'files of deleted users',
       step: deleteBatch(sql.deleteFilesOfDeletedUsers, batchSize.filesOfDeletedUsers),
     },
+    { name: 'upload links', step: deleteBatch(sql.deleteOldUploadLinks, batchSize.uploadLinks) },
     {
       name: 'folders of deleted users',
       step: deleteBatch(sql.deleteFoldersOfDeletedUsers, batchSize.usersWithFolders),

@@ -141,6 +141,13 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
     },
     remove: ({ body }) => ['DELETE', `/storage/files/${body.file_id}/links/${body.id}`],
   },
+  upload_links: {
+    prepare:
+      ({ client }) =>
+      () =>
+        client.post('/storage/upload-links', {}),
+    remove: ({ body }) => ['DELETE', `/storage/upload-links/${body.id}`],
+  },
   uploads: {
     prepare:
       ({ client }) =>

@@ -22,6 +22,7 @@ AS $function$
       true),
     ('files', 'files', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('file_links', 'file_links', 'created_by', 'count(*)', 'revoked_at IS NULL', 'revoked_at', true),
+    ('upload_links', 'upload_links', 'owner_id', 'count(*)', 'revoked_at IS NULL', 'revoked_at', true),
     ('uploads', 'uploads', 'user_id', 'count(*)', 'file_id IS NULL', 'file_id', true),
     ('knowledge_bases', 'knowledge_bases', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('documents', 'documents', 'owner_id', 'count(*)', 'true', NULL, true),

@@ -56,6 +56,10 @@ CREATE OR REPLACE TRIGGER subscriptions_set_updated_at BEFORE INSERT OR UPDATE O
     latest_order_id, metadata ON subscriptions
   FOR EACH ROW EXECUTE FUNCTION set_updated_at('payments');
 
+CREATE OR REPLACE TRIGGER upload_links_set_updated_at BEFORE INSERT OR UPDATE OF expires_at, revoked_at,
+    metadata ON upload_links
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
 CREATE OR REPLACE TRIGGER uploads_set_first_updated_at BEFORE INSERT ON uploads
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 

@@ -19,6 +19,7 @@ import { insertProjectWithOwner, type Role } from '../../../services/projects/pr
 import { renderAvatar, replaceAvatar } from '../../../services/storage/avatars.ts'
 import { ensureFolder } from '../../../generated/sql/storage.ts'
 import { insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
+import { insertUploadLink } from '../../../services/storage/upload-links.ts'
 import { insertLink } from '../../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../../services/users/users.ts'
 import { insertApiKey, type NewApiKey } from '../../../services/users/api-keys.ts'
@@ -458,6 +459,48 @@ export async function createFileLink(
     },
   )
   if (revoked) await database.prisma.fileLink.update({ where: { id }, data: { revokedAt: new Date() } })
+  return { id, token }
+}
+
+export interface UploadLinkOptions {
+  projectId?: string | null
+  expiresAt?: Date
+  maxBytes?: number | null
+  maxFiles?: number | null
+  contentTypes?: string[]
+  revoked?: boolean
+}
+
+/** An upload link. `token` is the secret in its URLs. */
+export async function createUploadLink(
+  { services: { database } }: TestServer,
+  ownerId: string,
+  {
+    projectId = null,
+    expiresAt,
+    maxBytes = null,
+    maxFiles = null,
+    contentTypes = [],
+    revoked = false,
+  }: UploadLinkOptions = {},
+): Promise<{ id: string; token: string }> {
+  const id = newId('ulk')
+  const createdAt = timeOf(id)
+  const token = randomBytes(32).toString('base64url')
+  await insertUploadLink(database, {
+    id,
+    token,
+    projectId,
+    ownerId,
+    path: '',
+    title: null,
+    maxBytes,
+    contentTypes,
+    maxFiles,
+    createdAt,
+    expiresAt: expiresAt ?? new Date(createdAt.getTime() + 86_400_000),
+  })
+  if (revoked) await database.prisma.uploadLink.update({ where: { id }, data: { revokedAt: new Date() } })
   return { id, token }
 }
 

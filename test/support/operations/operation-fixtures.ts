@@ -26,6 +26,8 @@ import {
   createUsage,
   createAuditEntry,
   createFileLink,
+  createUploadLink,
+  type UploadLinkOptions,
   createMember,
   createProject,
   createUpload,
@@ -203,6 +205,45 @@ const byLink =
   async ({ server, caller }) => {
     const { token } = await createFileLink(server, await createFile(server, caller.id), caller.id, options)
     return { params: { token } }
+  }
+
+/** An upload link of the caller in a project. */
+const onUploadLink =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    const { id } = await createUploadLink(context.server, context.caller.id, { projectId: project })
+    return { params: { id }, project }
+  }
+
+const onOwnUploadLink = async ({ server, caller }: FixtureContext) => ({
+  params: { id: (await createUploadLink(server, caller.id)).id },
+})
+
+const onNewUploadLink =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return { project, body: { ...uploadLinkFields(), project_id: project } }
+  }
+
+const uploadLinkFields = (): Record<string, unknown> => ({ max_files: 3, title: randomHex() })
+
+/** The page of an upload link of the caller. */
+const onUploadPage =
+  (options: { revoked?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => ({
+    params: { token: (await createUploadLink(server, caller.id, options)).token },
+  })
+
+/** A file sent by an upload link of the caller. */
+const byUploadLink =
+  (options: UploadLinkOptions & { archived?: boolean } = {}): RequestBuilder =>
+  async (context) => {
+    const { server, caller } = context
+    const projectId = options.archived === true ? await createProject(context, 'archived') : null
+    const { token } = await createUploadLink(server, caller.id, { ...options, projectId })
+    return { params: { token }, body: { file: uploadFields().file } }
   }
 
 const tus = { 'tus-resumable': '1.0.0' }
@@ -649,6 +690,48 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 409: onLink(onFile(undefined, 'archived')) },
   },
   downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
+  listUploadLinks: {
+    build: async (context) => {
+      const { project } = await onUploadLink()(context)
+      return { query: { project_id: project! }, project }
+    },
+    withoutProject: async (context) => {
+      await onOwnUploadLink(context)
+      return {}
+    },
+    byStatus: { 404: inUnknownProject },
+  },
+  createUploadLink: {
+    build: onNewUploadLink(),
+    withoutProject: () => ({ body: uploadLinkFields() }),
+    byStatus: {
+      404: () => ({ body: { ...uploadLinkFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      409: onNewUploadLink('archived'),
+    },
+  },
+  getUploadLink: { build: onUploadLink(), withoutProject: onOwnUploadLink },
+  revokeUploadLink: {
+    build: onUploadLink(),
+    withoutProject: onOwnUploadLink,
+    byStatus: { 409: onUploadLink('archived') },
+  },
+  uploadByLink: {
+    build: byUploadLink(),
+    byStatus: {
+      409: byUploadLink({ archived: true }),
+      410: byUploadLink({ revoked: true }),
+      413: byUploadLink({ maxBytes: 1 }),
+      415: byUploadLink({ contentTypes: ['image/*'] }),
+    },
+  },
+  showUploadPage: { build: onUploadPage(), byStatus: { 410: onUploadPage({ revoked: true }) } },
+  submitUploadPage: {
+    build: byUploadLink(),
+    byStatus: {
+      410: byUploadLink({ revoked: true }),
+      422: byUploadLink({ contentTypes: ['image/*'] }),
+    },
+  },
   createUpload: {
     build: onNewUpload(),
     withoutProject: onNewUpload('none'),
