@@ -4112,11 +4112,12 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "page",
     validators: {"path":"pathDownloadByLink","query":"queryNone","form":"bodyUploadByLink"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":true,"json":[],"lists":[],"integers":[]},"streamed":true},
-    errors: [400,408,413,415,429,500,503],
+    errors: [400,408,415,429,500,503],
     replies: {
       303: {"contentType":null},
       404: {"contentType":"text/html"},
       410: {"contentType":"text/html"},
+      413: {"contentType":"text/html"},
       422: {"contentType":"text/html"}
     },
     htmlErrors: true,

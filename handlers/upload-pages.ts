@@ -25,11 +25,13 @@ export const uploadPages = {
       await uploadByLink(services, token, body)
     } catch (error) {
       const refusal = noteRefusal(request, services.database.translateError(error))
-      if (refusal.status === 429) throw refusal
+      if (refusal.status === 408 || refusal.status === 429) throw refusal
       const link = await findOpenUploadLink(db, token).catch(pageOf)
       if ('body' in link) return link
-      const failure = refusal.message
-      return { status: 422, body: renderUpload(link, config.uploadMaxBytes, { failure }), headers }
+      const shown = renderUpload(link, config.uploadMaxBytes, { failure: refusal.message })
+      return refusal.status === 413
+        ? { status: 413, body: shown, headers }
+        : { status: 422, body: shown, headers }
     }
     return redirectTo(`/upload/${token}?received=true`)
   },

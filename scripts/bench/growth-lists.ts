@@ -194,6 +194,13 @@ export const growthLists: Record<string, GrowthList> = {
     // The links of the list before.
     create: async () => ({ copy: [] }),
   },
+  listUploadLinks: {
+    path: '/storage/upload-links',
+    async create(api) {
+      const { id } = await api.post('/storage/upload-links', {})
+      return { copy: [{ table: 'upload_links', id }] }
+    },
+  },
   listSessions: {
     path: '/ai/sessions',
     values: { q: 'Talk 77' },

@@ -15,7 +15,7 @@ export const redoclyExceptions: Exception[] = [
   },
   {
     rule: 'operation-2xx-response',
-    at: /^#\/paths\/~1(pay|portal|sign-in|sign-up|account|invitations|auth~1oidc)(~1|\/)/,
+    at: /^#\/paths\/~1(pay|portal|upload|sign-in|sign-up|account|invitations|auth~1oidc)(~1|\/)/,
     reason: 'Forms of pages, and identity providers, redirect the browser.',
   },
   {
@@ -25,9 +25,9 @@ export const redoclyExceptions: Exception[] = [
   },
 ]
 
-const pages = String.raw`\/pay|\/sign-(in|up)|\/account|\/invitations|\/portal`
+const pages = String.raw`\/pay|\/sign-(in|up)|\/account|\/invitations|\/portal|\/upload`
 const publicOperations = new RegExp(
-  String.raw`^paths\.(${pages}|\/storage\/(links|uploads)|\/payments\/webhooks|\/avatars|\/auth)`,
+  String.raw`^paths\.(${pages}|\/storage\/(links|uploads|upload-links\/\{token\})|\/payments\/webhooks|\/avatars|\/auth)`,
 )
 const unlimitedOperations = /^paths\.(\/healthz|\/readyz|\/openapi\.|\/docs|\/storage\/uploads\.options)/
 
@@ -49,6 +49,11 @@ export const spectralExceptions: Exception[] = [
     rule: 'owasp:api2:2023-no-credentials-in-url',
     at: /^paths\.\/storage\/links\/\{token\}/,
     reason: 'A download link works without an API key, so its secret is in the URL. It can be revoked.',
+  },
+  {
+    rule: 'owasp:api2:2023-no-credentials-in-url',
+    at: /^paths\.(\/storage\/upload-links|\/upload)\/\{token\}/,
+    reason: 'An upload link works without an API key, so its secret is in the URL. It can be revoked.',
   },
   {
     rule: 'owasp:api2:2023-no-credentials-in-url',

@@ -212,6 +212,11 @@ const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<
       where: { id },
       data: { downloadCount: { increment: 1 } },
     }),
+  getUploadLink: (id) =>
+    server.services.database.prisma.uploadLink.update({
+      where: { id },
+      data: { fileCount: { increment: 1 } },
+    }),
   getSession: (id) =>
     server.services.database.prisma.session.update({
       where: { id },

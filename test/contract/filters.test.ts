@@ -35,6 +35,7 @@ import {
   createFile,
   createFolder,
   createFileLink,
+  createUploadLink,
   createInvitation,
   createKnowledgeBase,
   createMember,
@@ -309,6 +310,24 @@ t.test('the links of all files are filtered by project, file, status and author'
   await assertFinds(t, request, { organization_id, created_by: caller.id }, [mine])
   await prisma.file.update({ where: { id: own }, data: { expiresAt: new Date(0) } })
   await assertFinds(t, request, {}, [elsewhere])
+})
+
+t.test('upload links are filtered by project, status and author', async (t) => {
+  const caller = await server.person()
+  const request = { id: 'listUploadLinks', server, caller } as const
+  const project = await createProject({ server, caller, role: 'editor' })
+  const link = async (projectId: string | null, by = caller.id, revoked = false): Promise<string> =>
+    (await createUploadLink(server, by, { projectId, revoked })).id
+  const [active, revoked] = [await link(null), await link(null, caller.id, true)]
+  const [mine, hers] = [await link(project), await link(project, server.admin.id)]
+  await link(null, server.admin.id)
+  await assertFinds(t, request, {}, [active, revoked])
+  await assertFinds(t, request, { status: 'revoked' }, [revoked])
+  await assertFinds(t, request, { project_id: project }, [mine, hers])
+  await assertFinds(t, request, { project_id: project, created_by: caller.id }, [mine])
+  await assertFinds(t, request, { project_id: '*' }, [active, revoked, mine, hers])
+  const organization_id = await ownedByOrganization(project)
+  await assertFinds(t, request, { organization_id }, [mine, hers])
 })
 
 t.test('refunds, links, keys and endpoints are filtered by their state', async (t) => {

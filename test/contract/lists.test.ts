@@ -50,6 +50,7 @@ import {
   createAuditEntry,
   createKnowledgeBase,
   createFileLink,
+  createUploadLink,
   createMember,
   createMessage,
   createProject,
@@ -261,6 +262,20 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const at = new Date()
     const ids = await createMany(async () => (await createFileLink(server, file, request.caller.id)).id)
     await prisma.fileLink.updateMany({
+      where: { id: { in: ids } },
+      data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) },
+    })
+    return { request, ids }
+  },
+  async listUploadLinks() {
+    const request = await requestFor(server, 'listUploadLinks')
+    const { project: projectId } = request
+    await prisma.uploadLink.deleteMany({ where: { projectId } })
+    const at = new Date()
+    const ids = await createMany(
+      async () => (await createUploadLink(server, request.caller.id, { projectId })).id,
+    )
+    await prisma.uploadLink.updateMany({
       where: { id: { in: ids } },
       data: { createdAt: at, expiresAt: new Date(at.getTime() + 86_400_000) },
     })
@@ -695,6 +710,7 @@ const tables: Partial<Record<OperationId, string>> = {
   listMyInvitations: 'invitations',
   listFileLinks: 'file_links',
   listAllFileLinks: 'file_links',
+  listUploadLinks: 'upload_links',
   listPrices: 'prices',
   listWebhookEndpoints: 'webhook_endpoints',
 }

@@ -201,6 +201,7 @@ const operationsWithOtherAnswers = [
   'sendToolResults',
   'searchKnowledgeBase',
   'searchKnowledgeBases',
+  'uploadByLink',
 ]
 
 for (const { id, ifMatch, method, form } of withBody.filter(

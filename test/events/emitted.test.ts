@@ -106,6 +106,10 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   deleteFile: 'file.deleted',
   createFileLink: 'file_link.created',
   revokeFileLink: 'file_link.revoked',
+  createUploadLink: 'upload_link.created',
+  revokeUploadLink: 'upload_link.revoked',
+  uploadByLink: 'file.created',
+  submitUploadPage: 'file.created',
   createUpload: 'upload.created',
   appendUpload: 'file.created',
   deleteUpload: 'upload.deleted',
@@ -451,7 +455,8 @@ for (const info of writes) {
     const keyed: Record<string, string> = idempotent ? { 'idempotency-key': 'once' } : {}
     const reply = await send(ask, { headers: { 'x-request-id': `writes ${id}`, ...keyed } })
     t.equal(reply.status, successStatus(id), reply.text)
-    const token = id === 'createFileLink' ? reply.body.url.split('/').at(-1) : undefined
+    const hasUrl = id === 'createFileLink' || id === 'createUploadLink'
+    const token = hasUrl ? reply.body.url.split('/').at(-1) : undefined
     // The key of a meter is a name.
     const key = info.path.startsWith('/v1/payments/') ? undefined : reply.body?.key
     for (const secret of [key, reply.body?.api_key?.key, reply.body?.secret, token])

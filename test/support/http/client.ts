@@ -136,7 +136,7 @@ function declaredHeaders(id: OperationId, status: number): ReturnType<typeof hea
 }
 
 const system = /^\/(healthz|readyz|openapi\.(json|yaml)|docs|metrics|v1)/
-const pages = /^\/(pay\/|sign-(in|up)|account|invitations\/|portal)/
+const pages = /^\/(pay\/|sign-(in|up)|account|invitations\/|portal|upload\/)/
 
 /** Prefixes /v1, except for paths outside of it. */
 export function fullPath(path: string): string {

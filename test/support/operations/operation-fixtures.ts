@@ -692,6 +692,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
   listUploadLinks: {
     build: async (context) => {
+      await onOwnUploadLink(context)
       const { project } = await onUploadLink()(context)
       return { query: { project_id: project! }, project }
     },
@@ -729,6 +730,7 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: byUploadLink(),
     byStatus: {
       410: byUploadLink({ revoked: true }),
+      413: byUploadLink({ maxBytes: 1 }),
       422: byUploadLink({ contentTypes: ['image/*'] }),
     },
   },
