@@ -26,8 +26,9 @@ export const redoclyExceptions: Exception[] = [
 ]
 
 const pages = String.raw`\/pay|\/sign-(in|up)|\/account|\/invitations|\/portal|\/upload`
+const storage = String.raw`\/storage\/(links|uploads|upload-links\/{token})`
 const publicOperations = new RegExp(
-  String.raw`^paths\.(${pages}|\/storage\/(links|uploads|upload-links\/\{token\})|\/payments\/webhooks|\/avatars|\/auth)`,
+  String.raw`^paths\.(${pages}|${storage}|\/payments\/webhooks|\/avatars|\/auth)`,
 )
 const unlimitedOperations = /^paths\.(\/healthz|\/readyz|\/openapi\.|\/docs|\/storage\/uploads\.options)/
 

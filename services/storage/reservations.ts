@@ -64,7 +64,11 @@ export class Reservation {
   #id: string | null = null
   #admitted: number
 
-  constructor(db: Db, held: Set<string>, { places, unreserved = unreservedBytes, error }: ReservationOptions) {
+  constructor(
+    db: Db,
+    held: Set<string>,
+    { places, unreserved = unreservedBytes, error }: ReservationOptions,
+  ) {
     this.#db = db
     this.#held = held
     this.#places = [...places]

@@ -118,6 +118,8 @@ export async function findOpenUploadLink(db: Db, token: string): Promise<OpenUpl
   return link
 }
 
+export type LinkUploadForm = FormWithFile<Omit<components['schemas']['LinkUpload'], 'file'>>
+
 export interface LinkUploadServices extends CreateFileServices {
   database: Database
 }
@@ -130,9 +132,9 @@ export interface LinkUploadServices extends CreateFileServices {
 export async function uploadByLink(
   services: LinkUploadServices,
   token: string,
-  form: FormWithFile<{ name?: string }>,
+  form: LinkUploadForm,
 ): Promise<StoredFile> {
-  const { db, config, storage } = services
+  const { db, config } = services
   const link = await findOpenUploadLink(db, token)
   const maxBytes = Math.min(link.max_bytes ?? Infinity, config.uploadMaxBytes)
   const { file } = form
@@ -196,7 +198,10 @@ function creatorOf({ owner_id: ownerId }: OpenUploadLink, token: string): FileCr
 }
 
 /** The owner learns that a limit is reached; a stranger does not see how much the owner has. */
-async function withoutNumbers({ database, db, events }: LinkUploadServices, error: unknown): Promise<unknown> {
+async function withoutNumbers(
+  { database, db, events }: LinkUploadServices,
+  error: unknown,
+): Promise<unknown> {
   const refusal = database.translateError(error)
   if (!(refusal instanceof ApiError) || refusal.details.limit === undefined) return error
   if (refusal.details.constraint === 'max_open') return error

@@ -22,7 +22,9 @@ const ids = Object.keys(operations) as OperationId[]
 
 /** Operations that redirect from a form to a page: the client does not follow them. */
 const pages = (id: OperationId): boolean =>
-  ['payments-page', 'portal-pages', 'upload-pages', 'sign-in-pages', 'account-pages'].includes(operations[id].tag)
+  ['payments-page', 'portal-pages', 'upload-pages', 'sign-in-pages', 'account-pages'].includes(
+    operations[id].tag,
+  )
 
 /** What the client does in a call. */
 function callKind(id: OperationId): unknown {

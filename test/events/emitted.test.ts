@@ -108,8 +108,6 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   revokeFileLink: 'file_link.revoked',
   createUploadLink: 'upload_link.created',
   revokeUploadLink: 'upload_link.revoked',
-  uploadByLink: 'file.created',
-  submitUploadPage: 'file.created',
   createUpload: 'upload.created',
   appendUpload: 'file.created',
   deleteUpload: 'upload.deleted',

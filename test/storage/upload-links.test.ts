@@ -132,9 +132,11 @@ t.test('a link is created, listed, used and revoked; its URLs are returned once'
   t.match(file, { path: 'inbox/2026', owner_id: owner.id, visibility: 'private', project_id: null })
   t.match((await owner.client.get(`/storage/upload-links/${link.id}`)).body, { file_count: 1 })
   t.equal(
-    (await owner.client.get(`/storage/upload-links/${link.id}`, {
-      headers: { 'if-none-match': one.headers.get('etag')! },
-    })).status,
+    (
+      await owner.client.get(`/storage/upload-links/${link.id}`, {
+        headers: { 'if-none-match': one.headers.get('etag')! },
+      })
+    ).status,
     304,
     'an upload does not change the ETag',
   )
