@@ -1531,7 +1531,7 @@ export interface StorageUploadLinksResource {
    *
    * Uploads a file to where the link leads. No API key required. The limits of the link are checked before the file is received, with its declared type and the length of the request, and again when it has arrived. Uploads in progress count toward `max_files`: if there is no other place, the request returns 409 with the constraint `in_progress`. Returns 410 when the link is expired, revoked or used up, 415 for another type than those of the link, and 413 for a file that is larger than the link allows, or for which there is no room.
    *
-   * @param token
+   * @param token The secret at the end of the link's `url`.
    * @param body A file, as form fields.
    * @param options The signal, the time limit and more.
    */
