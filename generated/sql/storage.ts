@@ -47,8 +47,8 @@ export const beginSweep = none<{ sweep_id: string }>(
 )
 
 /**
- * The rows of these blobs. `bytes` and `sha256` are null for a blob without a row. Rows are counted by
- * `count-blobs-by-shard` if they are from before the time.
+ * The rows of these blobs. `bytes` and `sha256` are null for a blob without a row. A blob is counted by
+ * `count-blobs-by-shard` if it has a row from before the time.
  * @see prisma/sql/storage/compare-blobs.sql
  */
 export const compareBlobs = many<{ before: Date | string; keys: readonly string[] }, CompareBlobsRow>(
@@ -58,7 +58,9 @@ export const compareBlobs = many<{ before: Date | string; keys: readonly string[
   coalesce(coalesce(f.created_at, a.updated_at, e.completed_at) < $1, false) AS "is_counted",
   EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key) AS is_quarantined
 FROM unnest($2::text[]) AS k (key)
-  LEFT JOIN files f ON f.blob_key = k.key
+  LEFT JOIN LATERAL (
+    SELECT r.bytes, r.sha256, r.created_at FROM files r WHERE r.blob_key = k.key ORDER BY r.created_at LIMIT 1
+  ) f ON true
   LEFT JOIN account_exports e ON e.blob_key = k.key
   LEFT JOIN avatars a ON a.id = split_part(k.key, '-', 1)
   LEFT JOIN LATERAL jsonb_to_recordset(a.variants) AS v (size int, bytes bigint, sha256 text)
@@ -75,14 +77,15 @@ export interface CompareBlobsRow {
 }
 
 /**
- * How many blobs the rows from before a time need, by the last two characters of the id.
+ * How many blobs the rows from before a time need, by the last two characters of the id. Several files may
+ * have one blob.
  * @see prisma/sql/storage/count-blobs-by-shard.sql
  */
 export const countBlobsByShard = many<{ before: Date | string }, CountBlobsByShardRow>(
   'storage/count-blobs-by-shard',
   `SELECT right(b.id, 2) AS "shard", sum(b.n)::int AS "n"
 FROM (
-  SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < $1
+  SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < $1 GROUP BY f.blob_key
   UNION ALL
   SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < $1
   UNION ALL
@@ -98,7 +101,7 @@ export interface CountBlobsByShardRow {
 }
 
 /**
- * How many blobs the store should have, roughly.
+ * How many blobs the store has at most, roughly: several files may have one blob.
  * @see prisma/sql/storage/count-expected-blobs.sql
  */
 export const countExpectedBlobs = one<{}, CountExpectedBlobsRow>(
@@ -985,7 +988,8 @@ export interface ListExportBlobsRow {
  */
 export const listFileBlobs = many<{ before: Date | string; after: string; limit: number }, ListFileBlobsRow>(
   'storage/list-file-blobs',
-  `SELECT f.blob_key AS key, f.bytes, f.created_at < $1 AS is_counted
+  `SELECT DISTINCT ON (f.blob_key) f.blob_key AS key, f.bytes,
+  EXISTS (SELECT FROM files r WHERE r.blob_key = f.blob_key AND r.created_at < $1) AS is_counted
 FROM files f WHERE f.blob_key > $2 ORDER BY f.blob_key LIMIT $3`,
   ['before', 'after', 'limit'],
   { reads: true },
@@ -1918,13 +1922,15 @@ export interface SetTempNameRow {
 }
 
 /**
- * The blobs in quarantine by reason.
+ * The blobs in quarantine by reason, without those that a row refers to.
  * @see prisma/sql/storage/summarize-quarantine.sql
  */
 export const summarizeQuarantine = many<{}, SummarizeQuarantineRow>(
   'storage/summarize-quarantine',
-  `SELECT reason, count(*)::int AS n, sum(bytes)::bigint AS "bytes", min(since) AS "since"
-FROM quarantined_blobs GROUP BY reason ORDER BY reason`,
+  `SELECT k.reason, count(*)::int AS n, sum(k.bytes)::bigint AS "bytes", min(k.since) AS "since"
+FROM quarantined_blobs k WHERE NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
+  OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key)) GROUP BY k.reason ORDER BY k.reason`,
   [],
   { reads: true },
 )

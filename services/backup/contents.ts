@@ -3,9 +3,9 @@
 /** Tables whose rows belong to one copy of the database only. */
 export const excludedTables = ['_prisma_migrations', 'restored_copy']
 
-/** Every blob that a row refers to: key, bytes and SHA-256. */
+/** Every blob that a row refers to, once: key, bytes and SHA-256. */
 export const referencedBlobs = `(
-  SELECT f.blob_key, f.bytes, f.sha256 FROM files f
+  SELECT DISTINCT f.blob_key, f.bytes, f.sha256 FROM files f
   UNION ALL
   SELECT e.blob_key, e.bytes, e.sha256 FROM account_exports e WHERE e.blob_key IS NOT NULL
   UNION ALL

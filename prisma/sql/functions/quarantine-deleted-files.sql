@@ -1,4 +1,5 @@
--- Subtracts deleted files from the storage usage, and puts their blobs into quarantine.
+-- Subtracts deleted files from the storage usage, and puts their blobs into quarantine. Another row may have
+-- the same blob: the sweep removes only blobs without a row, and takes the others out of the quarantine.
 CREATE OR REPLACE FUNCTION quarantine_deleted_files()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -13,7 +14,8 @@ BEGIN
     FROM removed GROUP BY workspace_id
   ) deleted
   WHERE u.workspace_id = deleted.workspace_id;
-  INSERT INTO quarantined_blobs (key, reason) SELECT blob_key, 'deleted' FROM removed
+  INSERT INTO quarantined_blobs (key, reason)
+  SELECT DISTINCT blob_key, 'deleted'::"QuarantineReason" FROM removed ORDER BY 1
   ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();
   RETURN NULL;
 END $function$;

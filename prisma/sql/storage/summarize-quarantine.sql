@@ -1,4 +1,4 @@
--- The blobs in quarantine by reason.
+-- The blobs in quarantine by reason, without those that a row refers to.
 -- @many
-SELECT reason, count(*)::int AS n, sum(bytes)::bigint AS "bytes!", min(since) AS "since!"
-FROM quarantined_blobs GROUP BY reason ORDER BY reason
+SELECT k.reason, count(*)::int AS n, sum(k.bytes)::bigint AS "bytes!", min(k.since) AS "since!"
+FROM quarantined_blobs k WHERE NOT {is-known-blob} GROUP BY k.reason ORDER BY k.reason
