@@ -304,6 +304,9 @@ export interface OperationsByTag {
     | 'deleteFile'
     | 'downloadFile'
     | 'getStorageUsage'
+  'storage-images':
+    | 'getFileImage'
+    | 'getImageByLink'
   'storage-links':
     | 'listFileLinks'
     | 'createFileLink'
@@ -404,6 +407,7 @@ export type PublicOperationId =
   | 'uploadByLink'
   | 'showUploadPage'
   | 'submitUploadPage'
+  | 'getImageByLink'
   | 'receiveStripeEvent'
   | 'showPayPage'
   | 'payCheckout'
@@ -425,6 +429,7 @@ export type PublicOperationId =
 /** The operations that accept an API key but do not need one. */
 export type KeyOptionalOperationId =
   | 'downloadFile'
+  | 'getFileImage'
 
 /** The operations that accept a form with a file, and the field of the file. */
 export interface FormFiles {
@@ -451,6 +456,8 @@ export type BinaryOperationId =
   | 'getAvatarImage'
   | 'downloadFile'
   | 'downloadByLink'
+  | 'getFileImage'
+  | 'getImageByLink'
   | 'getOpenAiFileContent'
   | 'getReceipt'
 
@@ -4127,6 +4134,59 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: false,
     paged: false,
     projectAccess: null,
+    secretAnswer: false
+  },
+  getFileImage: {
+    id: "getFileImage",
+    method: "GET",
+    path: "/v1/storage/files/{id}/image",
+    url: "/v1/storage/files/:id/image",
+    tag: "storage-images",
+    scopes: ["storage:read"],
+    keyOptional: true,
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryWidthHeightFitImageFormat","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    errors: [400,401,403,404,409,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      304: {"contentType":null},
+      307: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    filesOrigin: true,
+    secretAnswer: false
+  },
+  getImageByLink: {
+    id: "getImageByLink",
+    method: "GET",
+    path: "/v1/storage/links/{token}/image",
+    url: "/v1/storage/links/:token/image",
+    tag: "storage-images",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathDownloadByLink","query":"queryWidthHeightFitImageFormat","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    errors: [400,404,409,410,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      304: {"contentType":null},
+      307: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    filesOrigin: true,
     secretAnswer: false
   },
   getStorageUsage: {

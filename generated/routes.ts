@@ -42,6 +42,7 @@ import { projects } from '../handlers/projects.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
+import { storageImages } from '../handlers/storage-images.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
 import { storageUploadLinks } from '../handlers/storage-upload-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
@@ -99,6 +100,7 @@ export const handlers: Operations = {
   ...serviceAccounts,
   ...signInPages,
   ...storage,
+  ...storageImages,
   ...storageLinks,
   ...storageUploadLinks,
   ...storageUploads,
@@ -267,6 +269,8 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageUploadLinks, 'uploadByLink'>>,
   Holds<Exact<typeof uploadPages, 'showUploadPage'>>,
   Holds<Exact<typeof uploadPages, 'submitUploadPage'>>,
+  Holds<Exact<typeof storageImages, 'getFileImage'>>,
+  Holds<Exact<typeof storageImages, 'getImageByLink'>>,
   Holds<Exact<typeof storage, 'getStorageUsage'>>,
   Holds<Exact<typeof openai, 'listOpenAiModels'>>,
   Holds<Exact<typeof openai, 'getOpenAiModel'>>,
@@ -528,6 +532,8 @@ export const skeleton = {
     '/v1/storage/upload-links/{id}': { get: route('getUploadLink'), delete: route('revokeUploadLink') },
     '/v1/storage/upload-links/{token}/files': { post: route('uploadByLink') },
     '/upload/{token}': { get: route('showUploadPage'), post: route('submitUploadPage') },
+    '/v1/storage/files/{id}/image': { get: route('getFileImage') },
+    '/v1/storage/links/{token}/image': { get: route('getImageByLink') },
     '/v1/storage/usage': { get: route('getStorageUsage') },
     '/v1/models': { get: route('listOpenAiModels') },
     '/v1/models/{model}': { get: route('getOpenAiModel') },

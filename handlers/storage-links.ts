@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Handlers } from '../services/handler.ts'
 import { expiryOf } from '../infra/contract/expiry.ts'
-import { gone, notFound } from '../infra/errors.ts'
+import { notFound } from '../infra/errors.ts'
 import { newId, timeOf } from '../infra/ids.ts'
 import { openWorkspaces } from '../services/projects/workspaces.ts'
 import { toDownload } from '../services/storage/download.ts'
@@ -12,6 +12,7 @@ import {
   findByToken,
   findLink,
   insertLink,
+  linkGone,
   listAllLinks,
   listLinks,
   revokeLink,
@@ -89,7 +90,3 @@ export const storageLinks = {
     return { status: 200, body: toDownload(db, await storage.blobStore(), file, options) }
   },
 } satisfies Handlers<'storage-links'>
-
-function linkGone(status: string): Error {
-  return gone(status, `The link is ${status.replace('_', ' ')}.`)
-}

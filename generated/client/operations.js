@@ -157,6 +157,8 @@ export const operationTable = {
   uploadByLink: {"method":"POST","path":"/storage/upload-links/{token}/files","prefix":"/v1","name":"storage.uploadLinks.upload","body":true,"answer":"json","media":[{"type":"multipart/form-data","files":["file"]}],"security":[]},
   showUploadPage: {"method":"GET","path":"/upload/{token}","prefix":"","query":true,"answer":"text","security":[]},
   submitUploadPage: {"method":"POST","path":"/upload/{token}","prefix":"","body":true,"answer":null,"media":[{"type":"multipart/form-data","files":["file"]}],"security":[]},
+  getFileImage: {"method":"GET","path":"/storage/files/{id}/image","prefix":"/v1","name":"storage.files.image.get","query":true,"answer":"bytes","security":[["apiKey"],[],["session"]]},
+  getImageByLink: {"method":"GET","path":"/storage/links/{token}/image","prefix":"/v1","name":"storage.links.image.get","query":true,"answer":"bytes","security":[]},
   getStorageUsage: {"method":"GET","path":"/storage/usage","prefix":"/v1","name":"storage.usage.get","query":true,"answer":"json","security":[["apiKey"],["session"]]},
   listOpenAiModels: {"method":"GET","path":"/models","prefix":"/v1","answer":"json","security":[["apiKey"],["session"]]},
   getOpenAiModel: {"method":"GET","path":"/models/{model}","prefix":"/v1","answer":"json","security":[["apiKey"],["session"]]},

@@ -18,6 +18,7 @@ const rarelyReached = `
   downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
   getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
+  uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
 `
   .trim()
   .split(/\s+/)

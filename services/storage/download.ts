@@ -75,7 +75,7 @@ export function toDownload(
 }
 
 /** The file was deleted after its row was read, or the store has lost the blob. */
-async function withoutBlob(db: Db, { id }: FileRow, cause: BlobNotFound): Promise<ApiError> {
+export async function withoutBlob(db: Db, { id }: FileRow, cause: BlobNotFound): Promise<ApiError> {
   return (await findFile(db, id)) === undefined ? notFound('file') : missingContent('file', cause)
 }
 

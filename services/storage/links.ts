@@ -4,7 +4,7 @@ import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import { notFound } from '../../infra/errors.ts'
+import { gone, notFound } from '../../infra/errors.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { FileRow } from './files.ts'
@@ -85,6 +85,11 @@ export async function findByToken(
 export async function countLinkDownload(db: Db, id: string): Promise<string | null> {
   if ((await sql.countLinkDownload(db, { id })) !== undefined) return 'active'
   return (await sql.readLinkStatus(db, { id }))?.status ?? null
+}
+
+/** The 410 for a link that is not active. */
+export function linkGone(status: string): Error {
+  return gone(status, `The link is ${status.replace('_', ' ')}.`)
 }
 
 /** Only the SHA-256 of a token is stored. */

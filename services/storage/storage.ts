@@ -11,6 +11,7 @@ import { createDiskDocuments } from './blobs/disk-documents.ts'
 import { createPartialFiles, type PartialFiles } from './blobs/partial-files.ts'
 import { createTempFiles, type TempFiles } from './blobs/temp-files.ts'
 import { claimFirst } from './claimed-store.ts'
+import { createImages, type Images } from './images.ts'
 import { claimFolder, claimStore, type OwnedPlace } from './ownership.ts'
 import { createReservations, type Reservations } from './reservations.ts'
 
@@ -20,6 +21,7 @@ export interface Storage {
   partialFiles: PartialFiles
   /** The bytes of uploads in progress, in the quotas. */
   reservations: Reservations
+  images: Images
   /** Its operations throw 503 while the store is unreachable or that of another database. */
   blobStore(): Promise<BlobStore>
   /** Makes the store that of this database. Throws StoreOwnershipError if it is another's. */
@@ -92,6 +94,7 @@ export function createStorage(
     deleteDocuments,
     tempFiles: createTempFiles(config.storageDir),
     partialFiles: createPartialFiles(config.storageDir),
+    images: createImages(config.storageDir),
     reservations,
     blobStore,
     claim,

@@ -372,10 +372,10 @@ export async function createFile(
     content = `Theirs, ${randomBytes(6).toString('hex')}`,
     path,
     ...fields
-  }: Partial<NewFile> & { content?: string; path?: string } = {},
+  }: Partial<NewFile> & { content?: string | Buffer; path?: string } = {},
 ): Promise<string> {
   const arrived = await storage.tempFiles.receive(
-    { declaredType: null, content: Readable.from([Buffer.from(content)]) },
+    { declaredType: null, content: Readable.from([Buffer.from(content as string)]) },
     { maxBytes: Infinity },
   )
   const { bytes, sha256, contentType } = arrived

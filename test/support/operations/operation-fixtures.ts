@@ -246,6 +246,27 @@ const byUploadLink =
     return { params: { token }, body: { file: uploadFields().file } }
   }
 
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+
+/** A picture of the caller. */
+const onPicture =
+  (inProject = true): RequestBuilder =>
+  async (context) => {
+    const project = inProject ? await createProject(context, 'active') : undefined
+    const fields = { projectId: project ?? null, content: png }
+    return { params: { id: await createFile(context.server, context.caller.id, fields) }, project }
+  }
+
+const byPictureLink =
+  (options: { revoked?: boolean } = {}): RequestBuilder =>
+  async ({ server, caller }) => {
+    const file = await createFile(server, caller.id, { content: png })
+    return { params: { token: (await createFileLink(server, file, caller.id, options)).token } }
+  }
+
 const tus = { 'tus-resumable': '1.0.0' }
 
 /** Starts an upload. All its data is in the headers. */
@@ -690,6 +711,15 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 409: onLink(onFile(undefined, 'archived')) },
   },
   downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
+  getFileImage: {
+    build: onPicture(),
+    withoutProject: onPicture(false),
+    byStatus: { 409: onFile() },
+  },
+  getImageByLink: {
+    build: byPictureLink(),
+    byStatus: { 409: byLink(), 410: byPictureLink({ revoked: true }) },
+  },
   listUploadLinks: {
     build: async (context) => {
       await onOwnUploadLink(context)

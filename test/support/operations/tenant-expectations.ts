@@ -100,6 +100,7 @@ export const exceptions: Exception[] = [
   {
     operations: [
       'downloadByLink',
+      'getImageByLink',
       'uploadByLink',
       'showUploadPage',
       'submitUploadPage',
