@@ -135,6 +135,7 @@ export const errorCodes = {
       role: 'message_role',
       session: 'no_session',
       removed: 'answer_removed',
+      picture: 'picture',
       in_progress: 'in_progress',
       email_taken: 'email_taken',
       passkey_exists: 'passkey_exists',

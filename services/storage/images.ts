@@ -50,7 +50,7 @@ export function createImages(storageDir: string, maxBytes = maxCachedBytes): Ima
     total: 1,
     perUser: 1,
     maxWaiting: 50,
-    maxWaitMs: 20_000,
+    maxWaitMs: 60_000,
     name: 'images being rendered',
   })
   /** The renderings in progress, by the key of their variant. */
