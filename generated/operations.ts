@@ -302,6 +302,8 @@ export interface OperationsByTag {
     | 'getFile'
     | 'updateFile'
     | 'deleteFile'
+    | 'copyFile'
+    | 'moveFile'
     | 'downloadFile'
     | 'getStorageUsage'
   'storage-images':
@@ -3798,6 +3800,50 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     idempotent: false,
     ifMatch: "getFile",
     etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  copyFile: {
+    id: "copyFile",
+    method: "POST",
+    path: "/v1/storage/files/{id}/copy",
+    url: "/v1/storage/files/:id/copy",
+    tag: "storage",
+    scopes: ["storage:read","storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyFileDestination"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  moveFile: {
+    id: "moveFile",
+    method: "POST",
+    path: "/v1/storage/files/{id}/move",
+    url: "/v1/storage/files/:id/move",
+    tag: "storage",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyFileDestination"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false

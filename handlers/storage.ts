@@ -3,6 +3,7 @@ import type { Handlers } from '../services/handler.ts'
 import { expiryOf } from '../infra/contract/expiry.ts'
 import { unauthorized } from '../infra/errors.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
+import { copyFile, moveFile } from '../services/storage/copy-file.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
@@ -71,6 +72,20 @@ export const storage = {
       await deleteFile(tx, { storage, events }, toFile(file))
       return { status: 204 }
     })
+  },
+
+  async copyFile(request, services) {
+    return await services.db.transaction(async (tx) => {
+      const file = await copyFile(tx, services, request)
+      return { status: 201, body: file, headers: { location: `/v1/storage/files/${file.id}` } }
+    })
+  },
+
+  async moveFile(request, services) {
+    return await services.db.transaction(async (tx) => ({
+      status: 200,
+      body: await moveFile(tx, services, request),
+    }))
   },
 
   async downloadFile(request, { db, storage }) {

@@ -1452,6 +1452,48 @@ export interface LockProjectOfUploadLinkRow {
 }
 
 /**
+ * A file that is copied, with the key of its blob. Its lock keeps the row, and so the blob, until the
+ * transaction ends.
+ * @see prisma/sql/storage/lock-source-file.sql
+ */
+export const lockSourceFile = optional<{ id: string }, LockSourceFileRow>(
+  'storage/lock-source-file',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+FROM files f
+WHERE f.id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
+  AND (f.folder_id IS NULL
+    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+FOR SHARE OF f`,
+  ['id'],
+)
+export interface LockSourceFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  blob_key: string
+}
+
+/**
  * Makes the transactions that take storage in a workspace wait for each other. `taken`: the bytes of its
  * files and unfinished uploads. `used`: with reservations. `besides` is an upload or reservation that does
  * not count.
@@ -1553,6 +1595,19 @@ export interface LockUploadRow {
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
 }
+
+/**
+ * Moves a locked file to a workspace and a folder of it. A trigger changes the usage of both workspaces.
+ * @see prisma/sql/storage/move-file.sql
+ */
+export const moveFile = none<{ project_id: string | null; owner_id: string; folder_id: string | null; name: string; id: string }>(
+  'storage/move-file',
+  `UPDATE files f
+SET project_id = $1, owner_id = $2, workspace_id = coalesce($1, $2),
+  folder_id = $3, name = $4, updated_at = greatest(now(), updated_at + interval '1 millisecond')
+WHERE f.id = $5`,
+  ['project_id', 'owner_id', 'folder_id', 'name', 'id'],
+)
 
 /**
  * Records that a sweep found these blobs, for those that nothing refers to. A blob that is new in the
@@ -1870,6 +1925,20 @@ export const revokeLink = none<{ id: string }>(
   `UPDATE file_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1`,
   ['id'],
 )
+
+/**
+ * Revokes the links of a file that are not revoked yet.
+ * @see prisma/sql/storage/revoke-links-of-file.sql
+ */
+export const revokeLinksOfFile = many<{ file_id: string }, RevokeLinksOfFileRow>(
+  'storage/revoke-links-of-file',
+  `UPDATE file_links SET revoked_at = now() WHERE file_id = $1 AND revoked_at IS NULL
+RETURNING id`,
+  ['file_id'],
+)
+export interface RevokeLinksOfFileRow {
+  id: string
+}
 
 /**
  * Revokes an upload link, unless it is revoked already.

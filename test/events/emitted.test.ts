@@ -103,6 +103,8 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   createOpenAiFile: 'file.created',
   deleteOpenAiFile: 'file.deleted',
   updateFile: 'file.updated',
+  copyFile: 'file.created',
+  moveFile: 'file.updated',
   deleteFile: 'file.deleted',
   createFileLink: 'file_link.created',
   revokeFileLink: 'file_link.revoked',
@@ -255,6 +257,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   rotateWebhookSecret: 'getWebhookEndpoint',
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
+  moveFile: 'getFile',
   deleteOpenAiFile: 'getFile',
   retryDocument: 'getDocument',
   cancelOrder: 'getOrder',
@@ -472,8 +475,9 @@ for (const info of writes) {
       object: { id: string; customer_id?: string } & Record<string, string | null | undefined>
     }
     const named = project === 'id' ? about.id : (ask.project ?? ask.params?.id)
-    // An answer without a session belongs to its user, though the request names a project to search.
-    const isOwn = id === 'createChatCompletion' || id === 'createResponse'
+    // An answer without a session belongs to its user, though the request names a project to search. So does
+    // a copy outside of projects of a file in one.
+    const isOwn = ['createChatCompletion', 'createResponse', 'copyFile'].includes(id)
     const organizationId = organization === null ? null : (about[organization] ?? null)
     const projectId = project === null || organizationId !== null || isOwn ? null : named
     t.match(row, {

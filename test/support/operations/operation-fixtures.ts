@@ -380,6 +380,9 @@ const fileFields = async ({ server, caller }: FixtureContext, project?: string) 
   tags: ['q4'],
   expires_at: inAWeek(),
 })
+/** A copy outside of projects needs only the role viewer. */
+const copyFields = () => ({ project_id: null, name: `copy ${randomHex()}.txt` })
+const moveFields = () => ({ name: `moved ${randomHex()}.txt`, on_conflict: 'rename' })
 const linkFields = () => ({ expires_in_seconds: randomInt(60, 3600), max_downloads: randomInt(1, 100) })
 const recovery = () => ({ since: new Date(Date.now() - randomInt(86_400_000)).toISOString() })
 
@@ -678,6 +681,16 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: onFile(),
     withoutProject: onOwnFile(),
     byStatus: { 409: onFile(undefined, 'archived') },
+  },
+  copyFile: {
+    build: onFile(copyFields),
+    withoutProject: onOwnFile(copyFields),
+    byStatus: { 409: onFile(() => ({ name: 'copy.txt' }), 'archived') },
+  },
+  moveFile: {
+    build: onFile(moveFields),
+    withoutProject: onOwnFile(moveFields),
+    byStatus: { 409: onFile(moveFields, 'archived') },
   },
   downloadFile: { build: onFile(), withoutProject: onOwnFile() },
   listFileLinks: {

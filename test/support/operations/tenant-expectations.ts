@@ -49,7 +49,14 @@ export const exceptions: Exception[] = [
     reason: 'a filter of the files that the caller may read',
   },
   {
-    operations: ['updateFile'],
+    operations: ['copyFile'],
+    field: 'body folder_id',
+    callers: ['tenant'],
+    expected: 404,
+    reason: 'a workspace has no folder of another one',
+  },
+  {
+    operations: ['updateFile', 'moveFile'],
     field: 'body folder_id',
     expected: 404,
     reason: 'a workspace has no folder of another one',
