@@ -64,9 +64,19 @@ export interface EventObjects {
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
   'folder.created': components['schemas']['Folder']
+  'folder.updated': components['schemas']['Folder']
+  'folder.deleted': components['schemas']['Folder']
+  'folder.restored': components['schemas']['Folder']
+  'job.created': components['schemas']['Job']
+  'job.progressed': components['schemas']['Job']
+  'job.succeeded': components['schemas']['Job']
+  'job.failed': components['schemas']['Job']
+  'job.canceled': components['schemas']['Job']
   'file.created': components['schemas']['StoredFile']
   'file.updated': components['schemas']['StoredFile']
   'file.deleted': components['schemas']['StoredFile']
+  'file.trashed': components['schemas']['StoredFile']
+  'file.restored': components['schemas']['StoredFile']
   'upload.created': components['schemas']['Upload']
   'upload.deleted': components['schemas']['Upload']
   'file_link.created': components['schemas']['FileLink']
@@ -221,9 +231,19 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
   'folder.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderCreatedEvent' },
+  'folder.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderUpdatedEvent' },
+  'folder.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderDeletedEvent' },
+  'folder.restored': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderRestoredEvent' },
+  'job.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyJob', payload: 'payloadJobCreatedEvent' },
+  'job.progressed': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyJob', payload: 'payloadJobProgressedEvent' },
+  'job.succeeded': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyJob', payload: 'payloadJobSucceededEvent' },
+  'job.failed': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyJob', payload: 'payloadJobFailedEvent' },
+  'job.canceled': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyJob', payload: 'payloadJobCanceledEvent' },
   'file.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileCreatedEvent' },
   'file.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileUpdatedEvent' },
   'file.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileDeletedEvent' },
+  'file.trashed': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileTrashedEvent' },
+  'file.restored': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyStoredFile', payload: 'payloadFileRestoredEvent' },
   'upload.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadCreatedEvent' },
   'upload.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyUpload', payload: 'payloadUploadDeletedEvent' },
   'file_link.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'editor', serializer: 'replyFileLink', payload: 'payloadFileLinkCreatedEvent' },

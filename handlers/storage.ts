@@ -10,6 +10,7 @@ import { toDownload } from '../services/storage/download.ts'
 import { toFile, listFiles, openDownload, openFile } from '../services/storage/files.ts'
 import { requireOneFolder } from '../services/storage/folders.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
+import { discardFiles } from '../services/storage/trash.ts'
 import { updateFile } from '../services/storage/update-file.ts'
 
 export const storage = {
@@ -57,19 +58,20 @@ export const storage = {
     return { status: 200, body: toFile(await openFile(db, request)) }
   },
 
-  async updateFile(request, { db, storage, events }) {
+  async updateFile(request, { db, storage, events, config }) {
     const expiresAt = expiryOf(request.body)
     return await db.transaction(async (tx) => ({
       status: 200,
-      body: await updateFile(tx, { storage, events }, request, expiresAt),
+      body: await updateFile(tx, { storage, events, config }, request, expiresAt),
     }))
   },
 
-  async deleteFile(request, { db, storage, events }) {
+  async deleteFile(request, { db, storage, events, config }) {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
-      await deleteFile(tx, { storage, events }, toFile(file))
+      if (request.query.permanent) await deleteFile(tx, { storage, events }, toFile(file))
+      else await discardFiles(tx, { storage, events, config }, [toFile(file)], request.principal.userId)
       return { status: 204 }
     })
   },
@@ -101,11 +103,17 @@ export const storage = {
   async getStorageUsage(request, { db, config }) {
     const { project_id: projectId = null } = request.query
     const workspaceId = await openWorkspace(db, request, projectId)
-    const { files, bytes, reserved } = await usageOf(db, workspaceId)
-    const quota = quotaFor(config, projectId)
+    const { files, bytes, trashed_files, trashed_bytes, reserved } = await usageOf(db, workspaceId)
     return {
       status: 200,
-      body: { project_id: projectId, files, bytes, reserved_bytes: reserved, quota_bytes: quota },
+      body: {
+        project_id: projectId,
+        files,
+        bytes,
+        trash: { files: trashed_files, bytes: trashed_bytes },
+        reserved_bytes: reserved,
+        quota_bytes: quotaFor(config, projectId),
+      },
     }
   },
 } satisfies Handlers<'storage'>

@@ -27,6 +27,7 @@ export type IdPrefix =
   | 'whd'
   | 'file'
   | 'fld'
+  | 'job'
   | 'lnk'
   | 'ulk'
   | 'avt'

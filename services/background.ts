@@ -16,11 +16,14 @@ import { salesCountTasks } from './payments/retention.ts'
 import { meterRetentionTasks, usageFoldTasks } from './payments/usage/retention.ts'
 import { exportRetentionTasks, exportQueue } from './exports/exports.ts'
 import { createExportWorker } from './exports/worker.ts'
+import { jobRetentionTasks, trackedJobQueue } from './jobs/jobs.ts'
+import { createTrackedJobWorker } from './jobs/worker.ts'
 import { createPaymentWorker } from './payments/worker.ts'
 import { stripeEventRetentionTasks } from './payments/stripe/events.ts'
 import { createGatewayWorker, gatewayQueue } from './payments/gateway-worker.ts'
 import type { Services } from './services.ts'
 import { fileExpiryTasks, storageRetentionTasks } from './storage/retention.ts'
+import { storageJobs } from './storage/storage-jobs.ts'
 import type { SweepLog } from './storage/sweep.ts'
 import { surplusRequestTasks, usageRetentionTasks } from './usage/usage.ts'
 import { encryptAllSecrets } from './webhooks/secrets.ts'
@@ -59,6 +62,7 @@ export async function startBackgroundWorkers(
     deliveries,
     documents,
     exports,
+    trackedJobs,
     webhookClient,
     cipher,
     events,
@@ -118,6 +122,15 @@ export async function startBackgroundWorkers(
     interval,
     drainTimeoutMs,
   })
+  const trackedJobWorker = createTrackedJobWorker({
+    database,
+    trackedJobs,
+    events,
+    kinds: storageJobs({ storage, events, config }),
+    onError,
+    interval,
+    drainTimeoutMs,
+  })
   const paymentWorker = createPaymentWorker({
     database,
     events,
@@ -161,6 +174,7 @@ export async function startBackgroundWorkers(
     documentWorker,
     sourceWorker,
     exportWorker,
+    trackedJobWorker,
     paymentWorker,
     mailWorker,
     ...gatewayWorkers,
@@ -168,6 +182,7 @@ export async function startBackgroundWorkers(
   jobs.onAdded(deliveryQueue.name, webhookWorker.wake)
   jobs.onAdded(documentQueue.name, documentWorker.wake)
   jobs.onAdded(exportQueue.name, exportWorker.wake)
+  jobs.onAdded(trackedJobQueue.name, trackedJobWorker.wake)
   jobs.onAdded(mailQueue.name, mailWorker.wake)
   for (const worker of gatewayWorkers) jobs.onAdded(gatewayQueue.name, worker.wake)
   const outward = await startWhenConfirmed(database, outwardWorkers, { onError, log })
@@ -260,6 +275,7 @@ function startRetentionRounds(
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
       ...auditRetentionTasks(config.auditRetentionDays),
       ...signInRetentionTasks(),
+      ...jobRetentionTasks(),
     ],
     onError,
   })

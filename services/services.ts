@@ -16,6 +16,7 @@ import { deliveryQueue } from './webhooks/worker.ts'
 import { documentQueue } from './ai/knowledge/worker.ts'
 import { gatewayQueue } from './payments/gateway-worker.ts'
 import { exportQueue, type ExportJob } from './exports/exports.ts'
+import { trackedJobQueue, type TrackedJobData } from './jobs/jobs.ts'
 import { mailQueue, type MailJob, type Mails } from './mail/mails.ts'
 import { createTransport, type MailTransport } from './mail/transport.ts'
 import { type Queue, createJobQueues, type JobQueues } from '../infra/jobs/queue.ts'
@@ -86,6 +87,8 @@ export interface Services {
   webhookClient: WebhookClient
   /** The queue of exports of accounts. */
   exports: Queue<ExportJob>
+  /** The queue of jobs that users follow. */
+  trackedJobs: Queue<TrackedJobData>
   /** The queue of e-mails. */
   mails: Mails
   /** Null without SMTP_URL: e-mails stay in the outbox. */
@@ -165,6 +168,7 @@ export function createServices({
   const deliveries = jobs.queue<DeliveryJob>(deliveryQueue)
   const documents = jobs.queue<ParsingJob>(documentQueue)
   const exports = jobs.queue<ExportJob>(exportQueue)
+  const trackedJobs = jobs.queue<TrackedJobData>(trackedJobQueue)
   const mails = jobs.queue<MailJob>(mailQueue)
   const mailTransport = createTransport(config.smtpUrl, config.mailFrom)
   const eventCursors = createEventCursors(database)
@@ -252,6 +256,7 @@ export function createServices({
     deliveries,
     documents,
     exports,
+    trackedJobs,
     events,
     eventCursors,
     eventStreams,

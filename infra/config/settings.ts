@@ -478,6 +478,14 @@ const storage = {
     default: 200 * GiB,
     description: "Maximum total size in bytes of a project's files (200 GiB).",
   }),
+  storageTrashDays: integer('STORAGE_TRASH_DAYS', {
+    min: 0,
+    max: 3650,
+    default: 30,
+    description: `
+      Days for which a deleted file stays in the trash, from which users can restore it. With 0 there is no
+      trash: a deletion is permanent.`,
+  }),
   storageQuarantineDays: integer('STORAGE_QUARANTINE_DAYS', {
     min: 1,
     max: 3650,

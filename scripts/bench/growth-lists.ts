@@ -189,6 +189,26 @@ export const growthLists: Record<string, GrowthList> = {
       return { copy: [{ table: 'file_links', id }], id: file.id }
     },
   },
+  listFolders: {
+    path: '/storage/folders',
+    // A workspace has at most 10,000 folders.
+    async create(api) {
+      await api.post('/storage/folders', { name: 'reports' })
+      return { copy: [] }
+    },
+  },
+  listTrash: {
+    path: '/storage/trash',
+    // The files that the list of files has.
+    create: async () => ({ copy: [] }),
+  },
+  listJobs: {
+    path: '/jobs',
+    async create(api) {
+      const { id } = await api.post('/storage/trash/empty', {})
+      return { copy: [{ table: 'tracked_jobs', id }] }
+    },
+  },
   listAllFileLinks: {
     path: '/storage/links',
     // The links of the list before.

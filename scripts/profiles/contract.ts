@@ -19,6 +19,7 @@ const rarelyReached = `
   getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
   uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
+  getTrashedFile deleteTrashedFile restoreFile getJob cancelJob
 `
   .trim()
   .split(/\s+/)

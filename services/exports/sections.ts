@@ -11,6 +11,7 @@ import * as paymentsSql from '../../generated/sql/payments.ts'
 import * as projectsSql from '../../generated/sql/projects.ts'
 import * as sourcesSql from '../../generated/sql/sources.ts'
 import * as storageSql from '../../generated/sql/storage.ts'
+import * as jobsSql from '../../generated/sql/tracked_jobs.ts'
 import * as usageSql from '../../generated/sql/usage.ts'
 import * as usersSql from '../../generated/sql/users.ts'
 import * as webhooksSql from '../../generated/sql/webhooks.ts'
@@ -53,6 +54,9 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
   webhook_endpoints: ({ db, userId }) =>
     webhooksSql.listEndpoints.all(db, { user_id: userId, ...oldestFirst }),
   files: listFiles,
+  folders: (source) => storageSql.listFolders.all(source.db, madeBy(source)),
+  trash: (source) => storageSql.listTrash.all(source.db, madeBy(source)),
+  jobs: listJobs,
   file_links: (source) => storageSql.listAllLinks.all(source.db, madeBy(source)),
   upload_links: (source) => storageSql.listUploadLinks.all(source.db, madeBy(source)),
   knowledge_bases: (source) => knowledgeSql.listKnowledgeBases.all(source.db, madeBy(source)),
@@ -92,6 +96,11 @@ async function* listPayments({ db, userId }: ExportSource): AsyncGenerator<objec
 async function* listFiles(source: ExportSource): AsyncGenerator<object> {
   for await (const file of storageSql.listFiles.all(source.db, madeBy(source)))
     yield { ...file, download_url: `${source.origin}/v1/storage/files/${file.id}/download` }
+}
+
+async function* listJobs(source: ExportSource): AsyncGenerator<object> {
+  for await (const { total_of_job: total, ...job } of jobsSql.listJobs.all(source.db, madeBy(source)))
+    yield { ...job, total }
 }
 
 async function* listDocuments(source: ExportSource): AsyncGenerator<object> {

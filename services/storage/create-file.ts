@@ -8,13 +8,13 @@ import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
-import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
 import { chooseFolder, findFolder, type FolderChoice, type FolderPlace } from './folders.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import type { Storage } from './storage.ts'
+import type { TrashServices } from './trash.ts'
 
 export interface CreateFileServices {
   db: Db
@@ -206,14 +206,15 @@ export interface AddedFile extends Omit<NewFile, 'folderId'> {
  */
 export async function addFile(
   tx: Transaction,
-  services: DeleteFileServices & { config: Readonly<Config> },
+  services: TrashServices & { config: Readonly<Config> },
   id: string,
   { onConflict = 'duplicate', folder, ...fields }: AddedFile,
   reservedBy: string | null,
 ): Promise<StoredFile> {
   const { projectId, ownerId, bytes } = fields
   const workspaceId = projectId ?? ownerId
-  const name = await claimPlace(tx, services, { workspaceId, folder, name: fields.name }, onConflict)
+  const place = { workspaceId, folder, name: fields.name, userId: ownerId }
+  const name = await claimPlace(tx, services, place, onConflict)
   const quota = quotaFor(services.config, projectId)
   await takeStorage(tx, workspaceId, { id: reservedBy, bytes, quota })
   const file = await insertFile(tx, id, { ...fields, folderId: folder.id, name })

@@ -6,8 +6,8 @@ import * as sql from '../../generated/sql/storage.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { conflict } from '../../infra/errors.ts'
 import { truncateText } from '../../infra/text.ts'
-import { deleteFile, type DeleteFileServices } from './delete-file.ts'
 import { lockFolders, type FolderPlace } from './folders.ts'
+import { discardFiles, type TrashServices } from './trash.ts'
 
 export type FileConflictPolicy = components['schemas']['FileConflictPolicy']
 
@@ -17,6 +17,11 @@ export interface FilePlace {
   name: string
   /** The file that takes the place, if it exists already: it is no conflict. */
   besides?: string
+}
+
+interface ClaimedPlace extends FilePlace {
+  /** The user who takes the place. */
+  userId: string
 }
 
 const maxNameLength = 255
@@ -34,14 +39,14 @@ const maxReplaced = 100
  */
 export async function claimPlace(
   tx: Transaction,
-  services: DeleteFileServices,
-  place: FilePlace,
+  services: TrashServices,
+  place: ClaimedPlace,
   policy: FileConflictPolicy,
 ): Promise<string> {
   if (policy === 'duplicate') return place.name
   await lockFolders(tx, place.workspaceId)
   if (policy === 'fail') await requireFreePlace(tx, place)
-  if (policy === 'replace') await deleteFilesAt(tx, services, place)
+  if (policy === 'replace') await discardFilesAt(tx, services, place)
   return policy === 'rename' ? await findFreeName(tx, place) : place.name
 }
 
@@ -61,11 +66,11 @@ async function requireFreePlace(tx: Transaction, place: FilePlace): Promise<void
   if (isTaken) throw nameTaken(place)
 }
 
-async function deleteFilesAt(tx: Transaction, services: DeleteFileServices, place: FilePlace): Promise<void> {
+async function discardFilesAt(tx: Transaction, services: TrashServices, place: ClaimedPlace): Promise<void> {
   const where = { ...columnsOf(place), name: place.name, limit: maxReplaced + 1 }
   const files = await sql.lockFilesAtPlace(tx, where)
   if (files.length > maxReplaced) throw nameTaken(place)
-  for (const file of files) await deleteFile(tx, services, file)
+  await discardFiles(tx, services, files, place.userId)
 }
 
 /** The name, or the first free name of the form `report (2).pdf`. */
@@ -79,7 +84,7 @@ async function findFreeName(tx: Transaction, place: FilePlace): Promise<string> 
 }
 
 /** The name with a number before its extension, cut to the length of a name. */
-function numberedName(name: string, number: number): string {
+export function numberedName(name: string, number: number): string {
   if (number === 1) return name
   const extension = extname(name).length > maxExtensionLength ? '' : extname(name)
   const end = ` (${number})${extension}`

@@ -2,9 +2,17 @@
 // workspace, and of what is in them, wait for each other: they lock its storage (`lock_storage`).
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import type { Db, Transaction } from '../../infra/database/database.ts'
+import { changesOf } from '../../infra/contract/changes.ts'
+import type { OperationInfo } from '../../infra/contract/operation.ts'
+import type { ListQuery } from '../../infra/contract/query.ts'
+import type { Db, SqlClient, Transaction } from '../../infra/database/database.ts'
+import { containsPattern, type Page } from '../../infra/database/pagination.ts'
 import { conflict, invalidRequest, limitReached, notFound, type Location } from '../../infra/errors.ts'
+import { newId, timeOf } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
+import { requireAccess } from '../projects/resource-access.ts'
+import { openWorkspace, type WorkspaceFilter } from '../projects/workspaces.ts'
+import type { Principal } from '../users/authentication.ts'
 
 export type Folder = components['schemas']['Folder']
 
@@ -123,8 +131,16 @@ async function ensureFolder(
 
 /** A path may become longer in the form NFC, and by a move. @throws 409 */
 export function requirePathLength(path: string): void {
-  if ([...path].length > maxPathLength)
-    throw conflict('path_length', `The path has more than ${maxPathLength} characters.`, 'path')
+  if (lengthOf(path) > maxPathLength) throw pathTooLong()
+}
+
+/** The characters of a text, as PostgreSQL counts them. */
+function lengthOf(text: string): number {
+  return [...text].length
+}
+
+function pathTooLong(): Error {
+  return conflict('path_length', `A path would have more than ${maxPathLength} characters.`, 'name')
 }
 
 export function tooManyFolders(): Error {
@@ -134,4 +150,129 @@ export function tooManyFolders(): Error {
     used: maxFolders,
     resets_at: null,
   })
+}
+
+interface FolderRequest {
+  operation: OperationInfo
+  params: { id: string }
+  principal: Principal
+  noteProject?(id: string): void
+}
+
+/** Loads the folder of the request and authorizes the operation. @throws 404, 403 or 409 */
+export async function openFolder(
+  db: Db,
+  { params: { id }, ...request }: FolderRequest,
+): Promise<Folder & { workspace_id: string }> {
+  const row = await sql.readFolder(db, { id, user_id: request.principal.userId })
+  requireAccess(row, request, { name: 'folder', id })
+  const { your_role: _role, project_status: _project, owner_id: _owner, ...folder } = row
+  return folder
+}
+
+/** Like `openFolder`, and locks the project and all folders of the workspace until the transaction ends. */
+export async function openFolderLocked(
+  tx: Transaction,
+  request: FolderRequest,
+): Promise<{ folder: Folder; workspaceId: string }> {
+  const { project_id: projectId, workspace_id: workspaceId } = await openFolder(tx, request)
+  await openWorkspace(tx, request, projectId, { lock: true })
+  await lockFolders(tx, workspaceId)
+  return { folder: await findFolder(tx, workspaceId, request.params.id), workspaceId }
+}
+
+/** The folders at the root, in a folder, or all of them (`*`). */
+export async function listFolders(
+  db: SqlClient,
+  workspaces: WorkspaceFilter,
+  { parent_id: parentId, q, ...query }: ListQuery<'listFolders'>,
+): Promise<Page<Folder>> {
+  return await sql.listFolders(db, {
+    ...query,
+    ...workspaces,
+    in_root: parentId === undefined ? true : undefined,
+    parent_id: parentId === '*' ? undefined : parentId,
+    name_pattern: q === undefined ? undefined : containsPattern(q),
+  })
+}
+
+/** Creates a folder in a locked workspace, and emits `folder.created`. @throws 403, 404 or 409 */
+export async function createFolder(
+  tx: Transaction,
+  events: Emitter,
+  { workspaceId, projectId, ownerId }: FolderWorkspace,
+  { name: given, parent_id: parentId, metadata = {} }: components['schemas']['FolderCreate'],
+): Promise<Folder> {
+  await lockFolders(tx, workspaceId)
+  const parent = parentId === undefined ? root : await findFolder(tx, workspaceId, parentId)
+  const name = given.normalize('NFC')
+  const path = pathIn(parent, name)
+  requirePathLength(path)
+  await requireFreeFolder(tx, workspaceId, path)
+  if ((await sql.countFolders(tx, { workspace_id: workspaceId })).n >= maxFolders) throw tooManyFolders()
+  const id = newId('fld')
+  const folder = await sql.insertFolder(tx, {
+    id,
+    project_id: projectId,
+    owner_id: ownerId,
+    parent_id: parent.id,
+    name,
+    path,
+    metadata,
+    created_at: timeOf(id),
+  })
+  await events.emit(tx, 'folder.created', folder, { userId: ownerId })
+  return folder
+}
+
+/** Renames, moves or changes a folder, and emits `folder.updated`. @throws 403, 404, 409 or 412 */
+export async function updateFolder(
+  tx: Transaction,
+  events: Emitter,
+  request: FolderRequest & {
+    body: components['schemas']['FolderUpdate']
+    ifMatch(entity: unknown): void
+  },
+): Promise<Folder> {
+  const { folder: previous, workspaceId } = await openFolderLocked(tx, request)
+  request.ifMatch(previous)
+  const { name: newName = previous.name, parent_id: newParent = previous.parent_id } = request.body
+  const to = { name: newName.normalize('NFC'), parent_id: newParent }
+  const changes = changesOf(previous, { ...to, metadata: request.body.metadata })
+  if (changes === null) return previous
+  const { id } = previous
+  if (to.name !== previous.name || newParent !== previous.parent_id)
+    await moveFolder(tx, workspaceId, previous, to)
+  if (changes.metadata !== undefined)
+    await tx.prisma.folder.update({ where: { id }, data: { metadata: changes.metadata } })
+  const folder = await findFolder(tx, workspaceId, id)
+  await events.emit(tx, 'folder.updated', folder, { previous, userId: folder.created_by })
+  return folder
+}
+
+async function moveFolder(
+  tx: Transaction,
+  workspaceId: string,
+  { id, path }: Folder,
+  { name, parent_id: parentId }: { name: string; parent_id: string | null },
+): Promise<void> {
+  const parent = parentId === null ? root : await findFolder(tx, workspaceId, parentId)
+  if (parent.id === id || parent.path.startsWith(`${path}/`))
+    throw conflict('cycle', 'The new parent is the folder itself or in it.', 'parent_id')
+  const newPath = pathIn(parent, name)
+  await requireFreeFolder(tx, workspaceId, newPath)
+  const { length } = await sql.longestPath(tx, { workspace_id: workspaceId, id, path })
+  if (length - lengthOf(path) + lengthOf(newPath) > maxPathLength) throw pathTooLong()
+  const to = { name, parent_id: parent.id, new_path: newPath }
+  await sql.moveFolder(tx, { workspace_id: workspaceId, id, path, ...to })
+}
+
+/** The path of a folder with this name in another one. */
+export function pathIn(parent: FolderPlace, name: string): string {
+  return parent.path === '' ? name : `${parent.path}/${name}`
+}
+
+async function requireFreeFolder(tx: Transaction, workspaceId: string, path: string): Promise<void> {
+  if ((await sql.findFolderByPath(tx, { workspace_id: workspaceId, path })) !== undefined)
+    throw conflict('name_taken', `There is a folder ${path} already.`, 'name')
 }

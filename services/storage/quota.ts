@@ -4,10 +4,12 @@ import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { limitReached, type ApiError } from '../../infra/errors.ts'
 
-/** `reserved`: the bytes of unfinished uploads and of uploads in progress. */
+/** `bytes` has those of the trash. `reserved`: those of unfinished uploads and of uploads in progress. */
 export interface Usage {
   files: number
   bytes: number
+  trashed_files: number
+  trashed_bytes: number
   reserved: number
 }
 

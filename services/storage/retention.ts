@@ -7,6 +7,7 @@ import type { Emitter } from '../events/emit.ts'
 import { deleteBatch, deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { deleteFile } from './delete-file.ts'
 import type { Storage } from './storage.ts'
+import { deleteTrashed } from './trash.ts'
 import { createSweep, type SweepLog } from './sweep.ts'
 import { deleteExpiredUploads } from './uploads/retention.ts'
 
@@ -17,6 +18,7 @@ export interface StorageRetention {
 
 const batchSize = {
   expiredFiles: 100,
+  trash: 200,
   filesOfDeletedUsers: 1000,
   reservations: 1000,
   uploadLinks: 1000,
@@ -34,6 +36,7 @@ export function fileExpiryTasks({ storage, events }: StorageRetention): Retentio
         remove: (tx, file) => deleteExpired(tx, { storage, events }, file),
       }),
     },
+    { name: 'files in the trash', step: (db) => purgeTrash(db, events) },
     { name: 'uploads', step: (db) => deleteExpiredUploads(db, { storage, events }) },
     {
       name: 'storage reservations',
@@ -95,6 +98,17 @@ async function listExpired(
     after_id: after?.id ?? null,
     limit: batchSize.expiredFiles,
   })
+}
+
+/** Deletes files whose time in the trash is over. */
+async function purgeTrash(db: Db, events: Emitter): Promise<{ removed: number; more: boolean }> {
+  const limit = batchSize.trash
+  const removed = await db.transaction(async (tx) => {
+    const files = await sql.lockPurgeableFiles(tx, { limit })
+    await deleteTrashed(tx, { events }, files)
+    return files.length
+  })
+  return { removed, more: removed === limit }
 }
 
 async function deleteExpired(

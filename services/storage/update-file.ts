@@ -7,10 +7,10 @@ import { inProgress } from '../../infra/errors.ts'
 import { timestampAfter } from '../../infra/database/timestamps.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { DeleteFileServices } from './delete-file.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { findFile, openFile, toFile, type StoredFile } from './files.ts'
 import { chooseFolder, requireOneFolder } from './folders.ts'
+import type { TrashServices } from './trash.ts'
 
 export interface UpdateFileRequest {
   operation: OperationInfo
@@ -23,7 +23,7 @@ export interface UpdateFileRequest {
 /** Throws 403, 404, 409 or 412. `newExpiry`: the expiry in the request. */
 export async function updateFile(
   tx: Transaction,
-  services: DeleteFileServices,
+  services: TrashServices,
   request: UpdateFileRequest,
   newExpiry: Date | null | undefined,
 ): Promise<StoredFile> {
@@ -67,7 +67,7 @@ export async function updateFile(
 /** The place is claimed before the file is locked: see `claimPlace`. */
 async function claimNewPlace(
   tx: Transaction,
-  services: DeleteFileServices,
+  services: TrashServices,
   request: UpdateFileRequest,
   policy: FileConflictPolicy,
 ): Promise<{ name: string; folderId: string | null; from: { name: string; folder_id: string | null } }> {
@@ -75,12 +75,13 @@ async function claimNewPlace(
   request.ifMatch(file)
   const workspaceId = await openWorkspace(tx, request, file.project_id, { lock: true })
   const { name = file.name, path, folder_id: folderId } = request.body
-  const workspace = { workspaceId, projectId: file.project_id, ownerId: request.principal.userId }
+  const { userId } = request.principal
+  const workspace = { workspaceId, projectId: file.project_id, ownerId: userId }
   const choice =
     path === undefined ? { folderId: folderId === undefined ? file.folder_id : folderId } : { path }
   const folder = await chooseFolder(tx, services.events, workspace, choice)
   return {
-    name: await claimPlace(tx, services, { workspaceId, folder, name, besides: file.id }, policy),
+    name: await claimPlace(tx, services, { workspaceId, folder, name, besides: file.id, userId }, policy),
     folderId: folder.id,
     from: { name: file.name, folder_id: file.folder_id },
   }

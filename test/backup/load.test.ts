@@ -26,7 +26,7 @@ function startWriter(server: TestServer, written: Written): () => Promise<void> 
       if (project.status === 201) written.projects.add(project.body.id)
       if (n % 3 !== 0) continue
       written.files.delete(id)
-      if ((await client.delete(`/storage/files/${id}`)).status === 204) written.deleted.add(id)
+      if ((await client.delete(`/storage/files/${id}?permanent=true`)).status === 204) written.deleted.add(id)
     }
   }
   const writing = write()

@@ -45,7 +45,7 @@ async function startOriginal(t: Test, store: Settings): Promise<Original> {
     files.push({ id: (await uploadFile(client, { bytes })).id, bytes })
   }
   const deleted = await uploadFile(client, { bytes: 'deleted' })
-  t.equal((await client.delete(`/storage/files/${deleted.id}`)).status, 204)
+  t.equal((await client.delete(`/storage/files/${deleted.id}?permanent=true`)).status, 204)
   return { server, settings: { DATABASE_URL: databaseUrl, ...store }, person, files, receiver }
 }
 

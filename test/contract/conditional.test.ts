@@ -201,6 +201,8 @@ const changeVolatileFields: Partial<Record<OperationId, (id: string) => Promise<
     }),
   getCurrentSession: () => useSessions(),
   getSignIn: () => useSessions(),
+  getTrashedFile: (id) =>
+    server.services.database.prisma.file.update({ where: { id }, data: { downloadCount: { increment: 1 } } }),
   getIdentity: (id) =>
     server.services.database.prisma.identity.update({ where: { id }, data: { lastUsedAt: new Date(0) } }),
   getPasskey: (id) =>

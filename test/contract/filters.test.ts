@@ -34,6 +34,8 @@ import {
   createDocument,
   createFile,
   createFolder,
+  createJob,
+  createTrashedFile,
   createFileLink,
   createUploadLink,
   createInvitation,
@@ -79,7 +81,7 @@ async function assertFinds(
   const what = JSON.stringify(query)
   t.equal(reply.status, 200, what)
   t.same(reply.body.data.map(({ id }: { id: string }) => id).sort(), [...ids].sort(), what)
-  if (!cursorLists.includes(request.id))
+  if (!cursorLists.includes(request.id) && request.id !== 'listStorageItems')
     t.equal(reply.body.pagination.total, ids.length, `${what} has the right total`)
 }
 
@@ -610,6 +612,54 @@ t.test('files are filtered by project, type, visibility, tag, folder and name', 
     { q: 'report', path: 'reports/2026', tag: 'big', content_type: 'application/', visibility: 'private' },
     [report],
   )
+})
+
+t.test('folders, the trash and jobs are filtered', async (t) => {
+  const caller = await server.person()
+  const { database } = server.services
+  const project = await createProject({ server, caller, role: 'viewer' })
+  const organization_id = await ownedByOrganization(project)
+  const folders: OperationRequest = { id: 'listFolders', server, caller }
+  const own = await createFolder(database, caller.id, 'Own 100%')
+  const inner = await createFolder(database, caller.id, 'Own 100%/inner')
+  const shared = await createFolder(database, server.admin.id, 'shared', project)
+  const second = await createFolder(database, caller.id, 'second', project)
+  await createFolder(database, server.admin.id, 'Own')
+  await assertFinds(t, folders, {}, [own])
+  await assertFinds(t, folders, { parent_id: own }, [inner])
+  await assertFinds(t, folders, { parent_id: '*' }, [own, inner])
+  await assertFinds(t, folders, { parent_id: '*', project_id: '*' }, [own, inner, shared, second])
+  await assertFinds(t, folders, { project_id: project }, [shared, second])
+  await assertFinds(t, folders, { project_id: project, created_by: caller.id }, [second])
+  await assertFinds(t, folders, { organization_id }, [shared, second])
+  await assertFinds(t, folders, { q: 'own 100%' }, [own])
+  await assertFinds(t, folders, { q: 'own_' }, [])
+  const trash: OperationRequest = { id: 'listTrash', server, caller }
+  const trashed = await createTrashedFile(server, caller.id, { name: 'Mine 100%' })
+  const theirs = await createTrashedFile(server, server.admin.id, { projectId: project })
+  const mine = await createTrashedFile(server, caller.id, { projectId: project })
+  await createTrashedFile(server, caller.id, { expiresAt: new Date(Date.now() - 1000).toISOString() })
+  await createFile(server, caller.id)
+  await assertFinds(t, trash, {}, [trashed])
+  await assertFinds(t, trash, { project_id: project }, [theirs, mine])
+  await assertFinds(t, trash, { project_id: project, created_by: caller.id }, [mine])
+  await assertFinds(t, trash, { project_id: '*' }, [trashed, theirs, mine])
+  await assertFinds(t, trash, { organization_id }, [theirs, mine])
+  await assertFinds(t, trash, { q: 'mine 100%' }, [trashed])
+  const jobs: OperationRequest = { id: 'listJobs', server, caller }
+  const queued = await createJob(server, caller.id)
+  const ended = await createJob(server, caller.id, { status: 'succeeded' })
+  const inProject = await createJob(server, server.admin.id, { projectId: project })
+  await assertFinds(t, jobs, {}, [queued, ended])
+  await assertFinds(t, jobs, { status: 'succeeded' }, [ended])
+  await assertFinds(t, jobs, { type: 'trash_empty' }, [queued, ended])
+  await assertFinds(t, jobs, { type: 'folder_delete' }, [])
+  await assertFinds(t, jobs, { project_id: project }, [inProject])
+  await assertFinds(t, jobs, { project_id: project, created_by: caller.id }, [])
+  await assertFinds(t, jobs, { organization_id }, [inProject])
+  const items: OperationRequest = { id: 'listStorageItems', server, caller }
+  await assertFinds(t, items, { folder_id: own }, [inner])
+  await assertFinds(t, items, { project_id: project }, [shared, second])
 })
 
 t.test('sessions are filtered by project, status and title', async (t) => {

@@ -42,6 +42,9 @@ import {
   createWebhookEndpoints,
   createEvent,
   createFile,
+  createFolder,
+  createJob,
+  createTrashedFile,
   createInvitation,
   createApiKey,
   createApiRequest,
@@ -241,6 +244,47 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
       }),
     )
     await prisma.file.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listFolders() {
+    const request = await requestFor(server, 'listFolders')
+    const ids = await createMany((i) => newFolder(request, `alike ${i}`))
+    await prisma.folder.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listStorageItems() {
+    const request = await requestFor(server, 'listStorageItems')
+    const folder = await newFolder(request, 'items')
+    const ids: string[] = []
+    for (const name of ['a', 'b', 'C']) ids.push(await newFolder(request, `items/${name}`))
+    while (ids.length < itemCount)
+      ids.push(
+        await createFile(server, request.caller.id, {
+          projectId: request.project,
+          folderId: folder,
+          content: 'alike',
+          name: 'Alike.txt',
+        }),
+      )
+    return { request: { ...request, query: { ...request.query, folder_id: folder } }, ids }
+  },
+  async listTrash() {
+    const request = await requestFor(server, 'listTrash')
+    const ids = await createMany(() =>
+      createTrashedFile(server, request.caller.id, {
+        projectId: request.project,
+        content: 'alike',
+        name: 'Alike.txt',
+      }),
+    )
+    const at = new Date()
+    await prisma.file.updateMany({ where: { id: { in: ids } }, data: { createdAt: at, trashedAt: at } })
+    return { request, ids }
+  },
+  async listJobs() {
+    const request = await requestFor(server, 'listJobs')
+    const ids = await createMany(() => createJob(server, request.caller.id, { projectId: request.project }))
+    await prisma.trackedJob.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
   },
   async listFileLinks() {
@@ -465,6 +509,9 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     return { request: { ...request, id: 'listEvents' }, ids }
   },
 }
+async function newFolder({ caller, project }: OperationRequest, path: string): Promise<string> {
+  return await createFolder(server.services.database, caller.id, path, project)
+}
 const seeded = new Map<OperationId, ReturnType<NonNullable<(typeof seeds)[OperationId]>>>()
 /** The tests of a list share its items, which they do not change. */
 async function seedsOf(id: OperationId): Promise<{ request: OperationRequest; ids: string[] }> {
@@ -515,7 +562,7 @@ const forged = (head: unknown[], values: string[], value: string): string =>
   encoded([...head, value, ...values.slice(1)])
 
 t.test('every list has seed data in this test', async (t) => {
-  const all = [...lists.map(({ id }) => id), ...cursorLists]
+  const all = [...lists.map(({ id }) => id), ...cursorLists, 'listStorageItems' as const]
   t.same(
     all.filter((id) => seeds[id] === undefined),
     [],
@@ -689,6 +736,8 @@ const tables: Partial<Record<OperationId, string>> = {
   listServiceAccounts: 'service_accounts',
   listServiceAccountKeys: 'api_keys',
   listFiles: 'files',
+  listFolders: 'folders',
+  listTrash: 'files',
   listSessions: 'ai_sessions',
   listSessionMessages: 'ai_messages',
   listKnowledgeBases: 'knowledge_bases',

@@ -41,6 +41,8 @@ const replaced = new Set([
   'updateSubscription items',
   'updateFile path',
   'updateFile folder_id',
+  'updateFolder name',
+  'updateFolder parent_id',
 ])
 
 /** They replace everything, or a whole list: see test/payments/entitlements.test.ts. */

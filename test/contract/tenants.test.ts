@@ -57,8 +57,6 @@ for (const { id, projectAccess } of operationInfos) {
 }
 await database.prisma.member.deleteMany({ where: { userId: former.id } })
 const theirIds = idsOfOwner()
-const folders = await database.prisma.folder.findMany({ where: { ownerId: owner.id } })
-theirIds.set('fld', new Set(folders.slice(0, 2).map(({ id }) => id)))
 const customer = await database.prisma.customer.findFirstOrThrow({ where: { userId: owner.id } })
 theirIds.set('cus', new Set([customer.id]))
 // Paying one of these orders would answer the open session of the owner.

@@ -105,7 +105,14 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateFile: 'file.updated',
   copyFile: 'file.created',
   moveFile: 'file.updated',
-  deleteFile: 'file.deleted',
+  deleteFile: 'file.trashed',
+  createFolder: 'folder.created',
+  updateFolder: 'folder.updated',
+  deleteFolder: 'folder.deleted',
+  restoreFile: 'file.restored',
+  deleteTrashedFile: 'file.deleted',
+  emptyTrash: 'job.created',
+  cancelJob: 'job.canceled',
   createFileLink: 'file_link.created',
   revokeFileLink: 'file_link.revoked',
   createUploadLink: 'upload_link.created',
@@ -168,6 +175,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
 /** The additional events of a write, emitted after the main event. */
 const further: Partial<Record<OperationId, EventType[]>> = {
   createRefund: ['order.refunded'],
+  deleteFolder: ['job.created'],
   acceptInvitation: ['invitation.accepted'],
   acceptOrganizationInvitation: ['organization_invitation.accepted'],
   acceptInvitationToOrganization: ['organization_invitation.accepted'],
@@ -217,6 +225,8 @@ const apart: OperationId[] = [
 /** Operations whose response is another object than their event's object, and how to read that object. */
 const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => string | null>> = {
   testWebhookEndpoint: () => null,
+  // The response has the job.
+  deleteFolder: () => null,
   // The event has the service account, and the response the key.
   createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
@@ -259,6 +269,8 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   uploadAvatar: 'getAvatar',
   moveFile: 'getFile',
   deleteOpenAiFile: 'getFile',
+  restoreFile: 'getTrashedFile',
+  cancelJob: 'getJob',
   retryDocument: 'getDocument',
   cancelOrder: 'getOrder',
   expireCheckout: 'getCheckout',
@@ -281,7 +293,10 @@ const testedElsewhere: EventType[] = [
   'organization_invitation.created',
   'organization_invitation.updated',
   'invitation.created',
-  'folder.created',
+  'folder.restored',
+  'job.progressed',
+  'job.succeeded',
+  'job.failed',
   'chat.failed',
   'document.processing',
   'document.ready',

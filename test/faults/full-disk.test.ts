@@ -62,6 +62,6 @@ t.test('a full disk', { skip: disk === null && 'this user may not mount a file s
   )
 
   rmSync(join(disk!, 'filler'))
-  t.equal((await server.admin.client.delete(`/storage/files/${first.body.id}`)).status, 204)
+  t.equal((await server.admin.client.delete(`/storage/files/${first.body.id}?permanent=true`)).status, 204)
   t.equal((await server.admin.client.get('/readyz')).status, 200)
 })

@@ -72,7 +72,7 @@ t.test('server and worker with the lesser role: the main flows', async (t) => {
   t.equal((await client.put(`/projects/${project.id}`, { name: 'renamed' })).status, 200)
   const file = await uploadFile(client, { bytes: 'content' })
   t.equal((await client.get(`/storage/files/${file.id}/download`)).text, 'content')
-  t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
+  t.equal((await client.delete(`/storage/files/${file.id}?permanent=true`)).status, 204)
 
   const { body: base } = await client.post('/ai/knowledge', { name: 'facts' })
   const document = { name: 'fact.txt', text: 'The lighthouse is green.', content_type: 'text/plain' }

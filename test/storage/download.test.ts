@@ -318,7 +318,7 @@ for (const { name, skip, env } of stores) {
         const readings = await Promise.all(
           Array.from({ length: 4 }, () => startDownload(server, deleted, key)),
         )
-        t.equal((await client.delete(`/storage/files/${deleted.id}`)).status, 204)
+        t.equal((await client.delete(`/storage/files/${deleted.id}?permanent=true`)).status, 204)
         await (await server.services.storage.blobStore()).delete([deleted.id])
         t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
         for (const reading of readings) {
@@ -357,7 +357,7 @@ for (const { name, skip, env } of stores) {
         t.equal(logged.length, 1, 'the log names the file once')
         t.notMatch(logged[0], 'node:internal', 'without a stack')
         t.equal((await client.get(`/storage/files/${lost.id}`)).body.download_count, 0)
-        t.equal((await client.delete(`/storage/files/${lost.id}`)).status, 204)
+        t.equal((await client.delete(`/storage/files/${lost.id}?permanent=true`)).status, 204)
       })
 
       t.test('a file deleted between reading its row and its blob is a 404', async (t) => {
@@ -368,7 +368,7 @@ for (const { name, skip, env } of stores) {
           blobs.read = read
         })
         blobs.read = async (...args) => {
-          await client.delete(`/storage/files/${file.id}`)
+          await client.delete(`/storage/files/${file.id}?permanent=true`)
           await blobs.delete([file.id])
           return await read(...args)
         }
@@ -546,7 +546,7 @@ t.test('access', async (t) => {
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(file), { key })).status, 404)
       const deleted = await uploadFile(owner.client, { bytes, fields: { visibility } })
-      await owner.client.delete(`/storage/files/${deleted.id}`)
+      await owner.client.delete(`/storage/files/${deleted.id}?permanent=true`)
       for (const key of [owner.key, other.key, null])
         t.equal((await download(server.url, pathOf(deleted), { key })).status, 404)
     }

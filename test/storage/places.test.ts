@@ -145,11 +145,13 @@ t.test('with `replace`, a file takes the place of all others, with their documen
   t.equal((await owner.client.get(documents)).body.pagination.total, 0)
   for (const { id } of others) {
     t.equal((await owner.client.get(`/storage/files/${id}`)).status, 404)
-    t.same(await eventsOf(id), ['file.created', 'file.deleted'])
+    t.same(await eventsOf(id), ['file.created', 'file.trashed'])
   }
   const after = await owner.client.get('/storage/usage')
   t.equal(after.body.files, before.body.files - 2)
-  t.equal(after.body.bytes, before.body.bytes - 3000 + 3)
+  t.equal(after.body.trash.files, before.body.trash.files + 3)
+  t.equal(after.body.trash.bytes, before.body.trash.bytes + 3000)
+  t.equal(after.body.bytes, before.body.bytes + 3)
   t.equal((await owner.client.get(`/storage/files/${kept.id}`)).status, 200)
   t.same(await leftovers(server), [])
 })

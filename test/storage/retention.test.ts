@@ -38,7 +38,7 @@ t.test(
   'the usage of a deleted file ends at once, and its blob stays for the days of the quarantine',
   async (t) => {
     const [kept, deleted] = [await upload(), await upload()]
-    await server.admin.client.delete(`/storage/files/${deleted}`)
+    await server.admin.client.delete(`/storage/files/${deleted}?permanent=true`)
     t.match((await server.admin.client.get('/storage/usage')).body, { files: 1, bytes: 1_000 })
     await runRetention(database, { tasks: fileExpiryTasks(services) })
     t.equal(await sweepStore(services), 0)
@@ -56,7 +56,7 @@ t.test(
   'a blob that cannot be removed does not stop the others and is removed by a later sweep',
   async (t) => {
     const [stuck, other] = [await upload(), await upload()]
-    for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}`)
+    for (const id of [stuck, other]) await server.admin.client.delete(`/storage/files/${id}?permanent=true`)
     await ageQuarantine(services, config.storageQuarantineDays)
     const blobs = await storage.blobStore()
     const realDelete = blobs.delete

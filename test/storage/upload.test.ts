@@ -74,6 +74,8 @@ t.test('an upload with all fields', async (t) => {
     tags: ['q4', 'year end'],
     download_count: 0,
     expires_at: expiresAt,
+    trashed_at: null,
+    purge_at: null,
     created_by: person.id,
     created_at: body.created_at,
     updated_at: body.created_at,
@@ -94,6 +96,7 @@ t.test('an upload with all fields', async (t) => {
     project_id: projectId,
     files: 1,
     bytes: bytes.length,
+    trash: { files: 0, bytes: 0 },
     reserved_bytes: 0,
     quota_bytes: server.services.config.storageQuotaProject,
   })
@@ -328,10 +331,11 @@ t.test('quotas', async (t) => {
       project_id: null,
       files: 3,
       bytes: 100_000,
+      trash: { files: 0, bytes: 0 },
       reserved_bytes: 0,
       quota_bytes: 100_000,
     })
-    await client.delete(`/storage/files/${id}`)
+    await client.delete(`/storage/files/${id}?permanent=true`)
     t.equal((await upload(client, { bytes: randomBytes(60_000) })).status, 201)
     await assertNothingLeft(t, server)
   })
@@ -627,7 +631,7 @@ t.test(
       peak - before < 120,
       `the download used ${Math.round(peak - before)} MiB more than ${Math.round(before)} MiB`,
     )
-    t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
+    t.equal((await client.delete(`/storage/files/${file.id}?permanent=true`)).status, 204)
   },
 )
 

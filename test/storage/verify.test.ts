@@ -48,7 +48,7 @@ for (const { name, skip, env } of storeKinds) {
     const ids: string[] = []
     for (let i = 0; i < 6; i++) ids.push((await uploadFile(person.client, { bytes: `file ${i}` })).id)
     const avatar = await uploadAvatar(person)
-    await person.client.delete(`/storage/files/${ids[5]}`)
+    await person.client.delete(`/storage/files/${ids[5]}?permanent=true`)
     await database.sql(makeOlder, [ids.slice(0, 3)])
     const clean = await verify(server, { hash: true })
     t.same(clean.found, [])

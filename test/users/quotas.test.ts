@@ -132,7 +132,7 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
       ({ client }) =>
       () =>
         upload(client, { bytes: 'five!' }),
-    remove: ({ body }) => ['DELETE', `/storage/files/${body.id}`],
+    remove: ({ body }) => ['DELETE', `/storage/files/${body.id}?permanent=true`],
   },
   file_links: {
     prepare: async (person) => {
@@ -167,7 +167,7 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
       ({ client }) =>
       () =>
         upload(client, { bytes: Buffer.alloc(250_000) }),
-    remove: ({ body }) => ['DELETE', `/storage/files/${body.id}`],
+    remove: ({ body }) => ['DELETE', `/storage/files/${body.id}?permanent=true`],
   },
   knowledge_bases: {
     prepare:

@@ -60,6 +60,10 @@ CREATE OR REPLACE TRIGGER upload_links_set_updated_at BEFORE INSERT OR UPDATE OF
     metadata ON upload_links
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 
+CREATE OR REPLACE TRIGGER tracked_jobs_set_updated_at BEFORE INSERT OR UPDATE OF status, done, total, error
+    ON tracked_jobs
+  FOR EACH ROW EXECUTE FUNCTION set_updated_at();
+
 CREATE OR REPLACE TRIGGER uploads_set_first_updated_at BEFORE INSERT ON uploads
   FOR EACH ROW EXECUTE FUNCTION set_updated_at();
 

@@ -1,4 +1,4 @@
--- The columns of a Folder, from folders d.
+-- The columns of a Folder, except its project, from folders d.
 -- @type metadata Record<string, string>
-d.id, d.project_id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
 d.updated_at

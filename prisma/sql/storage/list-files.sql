@@ -1,5 +1,6 @@
 -- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
--- filters is the maintained count, minus files in the trash and expired files that are not deleted yet.
+-- filters is the maintained count, minus files in the trash, expired files that are not deleted yet, and those
+-- of folders that are being deleted.
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
@@ -48,4 +49,8 @@ f.id
 -- @total
 SELECT coalesce((SELECT files - trashed_files FROM storage_usage WHERE workspace_id = :workspace_id), 0)
   - (SELECT count(*) FROM files f
-     WHERE f.workspace_id = :workspace_id AND f.expires_at <= now() AND f.trashed_at IS NULL) AS total
+     WHERE f.workspace_id = :workspace_id AND f.expires_at <= now() AND f.trashed_at IS NULL
+       AND {is-in-kept-folder})
+  - (SELECT coalesce(sum(j.total - j.done), 0)::bigint FROM tracked_jobs j
+     WHERE j.workspace_id = :workspace_id AND j.status IN ('queued', 'running')
+       AND j.type = 'folder_delete') AS total

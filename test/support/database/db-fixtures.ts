@@ -17,7 +17,8 @@ import { newId, newRequestId, timeOf } from '../../../infra/ids.ts'
 import { insertMember } from '../../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../../services/projects/projects.ts'
 import { renderAvatar, replaceAvatar } from '../../../services/storage/avatars.ts'
-import { ensureFolder } from '../../../generated/sql/storage.ts'
+import { ensureFolder, trashFiles } from '../../../generated/sql/storage.ts'
+import { advanceJob, insertJob } from '../../../generated/sql/tracked_jobs.ts'
 import { insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
 import { insertUploadLink } from '../../../services/storage/upload-links.ts'
 import { insertLink } from '../../../services/storage/links.ts'
@@ -407,6 +408,36 @@ export async function createFolder(
 ): Promise<string> {
   const workspace = { workspace_id: projectId ?? ownerId, project_id: projectId, owner_id: ownerId }
   return (await ensureFolder(database, { ...workspace, path, most: 10_000 })).id!
+}
+
+/** A file in the trash. Default: without a project. */
+export async function createTrashedFile(
+  server: TestServer,
+  ownerId: string,
+  fields: Parameters<typeof createFile>[2] = {},
+): Promise<string> {
+  const id = await createFile(server, ownerId, fields)
+  await trashFiles(server.services.database, { ids: [id], user_id: ownerId, days: 30 })
+  return id
+}
+
+/** A job that no worker knows of. Default: without a project. */
+export async function createJob(
+  { services: { database } }: TestServer,
+  ownerId: string,
+  { projectId = null, status = 'queued' }: { projectId?: string | null; status?: string } = {},
+): Promise<string> {
+  const id = newId('job')
+  const job = {
+    id,
+    type: 'trash_empty' as const,
+    project_id: projectId,
+    owner_id: ownerId,
+    resource_id: null,
+  }
+  await insertJob(database, { ...job, total: 3, until: null, created_at: timeOf(id) })
+  if (status !== 'queued') await advanceJob(database, { id, n: 3, status, error: null })
+  return id
 }
 
 /** An export of the user that is ready, with its file in the store. */

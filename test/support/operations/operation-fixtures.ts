@@ -20,6 +20,8 @@ import {
   createEvent,
   createFile,
   createFolder,
+  createJob,
+  createTrashedFile,
   createInvitation,
   createApiKey,
   createApiRequest,
@@ -191,6 +193,100 @@ const onOwnFile =
     params: { id: await createFile(context.server, context.caller.id) },
     body: await body?.(context),
   })
+
+const folderName = () => `reports ${randomHex()}`
+const folderFields = () => ({ name: folderName(), metadata: { ticket: 'OPS-12' } })
+
+/** A folder of the caller in a project. */
+const onFolder =
+  (body?: BodyBuilder, status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    const { database } = context.server.services
+    return {
+      params: { id: await createFolder(database, context.caller.id, folderName(), project) },
+      project,
+      body: await body?.(context, project),
+    }
+  }
+
+const onOwnFolder =
+  (body?: BodyBuilder): RequestBuilder =>
+  async (context) => ({
+    params: { id: await createFolder(context.server.services.database, context.caller.id, folderName()) },
+    body: await body?.(context),
+  })
+
+/** An update with every field: the new parent is in the same workspace. */
+const folderUpdate = async ({ server, caller }: FixtureContext, project?: string) => ({
+  ...folderFields(),
+  parent_id: await createFolder(server.services.database, caller.id, folderName(), project),
+})
+
+const onNewFolder =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return { project, body: { ...folderFields(), project_id: project } }
+  }
+
+const onTrashed =
+  (body?: BodyBuilder, status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    return {
+      params: { id: await createTrashedFile(context.server, context.caller.id, { projectId: project }) },
+      project,
+      body: await body?.(context, project),
+    }
+  }
+
+const onOwnTrashed =
+  (body?: BodyBuilder): RequestBuilder =>
+  async (context) => ({
+    params: { id: await createTrashedFile(context.server, context.caller.id) },
+    body: await body?.(context),
+  })
+
+const onJob =
+  ({
+    status = 'active',
+    job = 'queued',
+  }: { status?: 'active' | 'archived'; job?: string } = {}): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    const id = await createJob(context.server, context.caller.id, { projectId: project, status: job })
+    return { params: { id }, project }
+  }
+
+const onOwnJob =
+  (): RequestBuilder =>
+  async ({ server, caller }) => ({ params: { id: await createJob(server, caller.id) } })
+
+const onTrash =
+  (status: 'active' | 'archived' = 'active'): RequestBuilder =>
+  async (context) => {
+    const project = await createProject(context, status)
+    await createTrashedFile(context.server, context.caller.id, { projectId: project })
+    return { project, body: { project_id: project } }
+  }
+
+/** A list with an item of the caller, and of another member in a project. */
+const listOf = (
+  add: (context: FixtureContext, ownerId: string, project: string | null) => Promise<unknown>,
+): Fixture => ({
+  build: async (context) => {
+    await add(context, context.caller.id, null)
+    const asked = await inProject(context)
+    await add(context, context.server.admin.id, asked.project!)
+    return asked
+  },
+  withoutProject: async (context) => {
+    await add(context, context.caller.id, null)
+    return {}
+  },
+  byStatus: { 404: inUnknownProject },
+})
 
 const onLink =
   (buildFile: RequestBuilder = onFile()): RequestBuilder =>
@@ -643,6 +739,65 @@ export const fixtures: Record<OperationId, Fixture> = {
       404: () => ({ body: { ...uploadFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
       409: onUpload('archived'),
     },
+  },
+  listFolders: listOf(({ server }, ownerId, project) =>
+    createFolder(server.services.database, ownerId, folderName(), project),
+  ),
+  createFolder: {
+    build: onNewFolder(),
+    withoutProject: () => ({ body: folderFields() }),
+    differentBody: () => ({ name: folderName() }),
+    byStatus: {
+      404: () => ({ body: { ...folderFields(), project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      409: onNewFolder('archived'),
+    },
+  },
+  getFolder: { build: onFolder(), withoutProject: onOwnFolder() },
+  updateFolder: {
+    build: onFolder(folderUpdate),
+    withoutProject: onOwnFolder(folderUpdate),
+    byStatus: { 409: onFolder(folderFields, 'archived') },
+  },
+  deleteFolder: {
+    build: onFolder(),
+    withoutProject: onOwnFolder(),
+    byStatus: { 409: onFolder(undefined, 'archived') },
+  },
+  listStorageItems: listOf(async ({ server }, ownerId, project) => {
+    await createFolder(server.services.database, ownerId, folderName(), project)
+    await createFile(server, ownerId, { projectId: project })
+  }),
+  listTrash: listOf(({ server }, ownerId, project) =>
+    createTrashedFile(server, ownerId, { projectId: project }),
+  ),
+  emptyTrash: {
+    build: onTrash(),
+    withoutProject: async ({ server, caller }) => {
+      await createTrashedFile(server, caller.id)
+      return { body: {} }
+    },
+    byStatus: {
+      404: () => ({ body: { project_id: 'prj_01jd6y8m5qe8btc4y5w1r0n3fz' } }),
+      409: onTrash('archived'),
+    },
+  },
+  getTrashedFile: { build: onTrashed(), withoutProject: onOwnTrashed() },
+  deleteTrashedFile: {
+    build: onTrashed(),
+    withoutProject: onOwnTrashed(),
+    byStatus: { 409: onTrashed(undefined, 'archived') },
+  },
+  restoreFile: {
+    build: onTrashed(() => ({ on_conflict: 'rename' })),
+    withoutProject: onOwnTrashed(() => ({ on_conflict: 'rename' })),
+    byStatus: { 409: onTrashed(() => ({}), 'archived') },
+  },
+  listJobs: listOf(({ server }, ownerId, project) => createJob(server, ownerId, { projectId: project })),
+  getJob: { build: onJob(), withoutProject: onOwnJob() },
+  cancelJob: {
+    build: onJob(),
+    withoutProject: onOwnJob(),
+    byStatus: { 409: onJob({ job: 'succeeded' }) },
   },
   listOpenAiFiles: {
     build: async (context) => {

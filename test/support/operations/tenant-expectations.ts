@@ -43,6 +43,13 @@ export const exceptions: Exception[] = [
     reason: 'a workspace has no folder of another one',
   },
   {
+    operations: ['getTrashedFile', 'deleteTrashedFile', 'restoreFile'],
+    field: 'path id',
+    callers: ['tenant'],
+    expected: 404,
+    reason: 'a file that is not in the trash',
+  },
+  {
     operations: ['listFiles'],
     field: 'query folder_id',
     expected: 'own',
@@ -52,6 +59,18 @@ export const exceptions: Exception[] = [
     operations: ['copyFile'],
     field: 'body folder_id',
     callers: ['tenant'],
+    expected: 404,
+    reason: 'a workspace has no folder of another one',
+  },
+  {
+    operations: ['createFolder', 'updateFolder'],
+    field: 'body parent_id',
+    expected: 404,
+    reason: 'a workspace has no folder of another one',
+  },
+  {
+    operations: ['listStorageItems'],
+    field: 'query folder_id',
     expected: 404,
     reason: 'a workspace has no folder of another one',
   },
@@ -193,6 +212,9 @@ export const exceptions: Exception[] = [
   {
     operations: [
       'listFiles',
+      'listFolders',
+      'listTrash',
+      'listJobs',
       'listFileLinks',
       'listAllFileLinks',
       'listUploadLinks',
@@ -292,6 +314,9 @@ export const exceptions: Exception[] = [
     operations: [
       'listProjects',
       'listFiles',
+      'listFolders',
+      'listTrash',
+      'listJobs',
       'listAllFileLinks',
       'listUploadLinks',
       'listSessions',

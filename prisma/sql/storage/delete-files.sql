@@ -1,0 +1,3 @@
+-- Deletes files. A trigger puts their blobs into quarantine.
+-- @none
+DELETE FROM files WHERE id = ANY(:ids)

@@ -1,0 +1,7 @@
+-- Like `lock-file`, for a file in the trash.
+-- @optional
+-- @nullable user_id
+SELECT {file-columns}, f.blob_key, u.status AS owner_status, {projects/locked-access row=f role=storage_role}
+FROM files f JOIN users u ON u.id = f.owner_id
+WHERE f.id = :id AND {is-in-trash}
+FOR NO KEY UPDATE OF f
