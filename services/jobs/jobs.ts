@@ -1,5 +1,5 @@
-// Tracked jobs: work on many resources that a request begins. A worker does it in steps: each is a transaction
-// that counts what it has done, so a killed worker loses nothing, and another one continues.
+// Tracked jobs: work on many resources that a request begins. A worker does it in steps: each is a
+// transaction that counts what it has done, so a killed worker loses nothing, and another one continues.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/tracked_jobs.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -39,9 +39,9 @@ export const trackedJobQueue: QueueOptions = {
 
 /** What a type of jobs does. */
 export interface JobKind {
-  /** Does a part of the work in the transaction. `done`: how many resources. `more`: whether some are left. */
+  /** Does a part of the work. `done`: how many resources. `more`: whether some are left. */
   step(tx: Transaction, job: LockedJob): Promise<{ done: number; more: boolean }>
-  /** Called before the row of a job is locked that is canceled or has failed: takes locks that come first. */
+  /** Called before the row of a canceled or failed job is locked: takes locks that come first. */
   prepareUndo?(tx: Transaction, workspaceId: string): Promise<void>
   /** Gives back what the job has not done. */
   undo?(tx: Transaction, job: LockedJob): Promise<void>

@@ -1,5 +1,5 @@
-// The trash: deleted files are kept in it for some days, and users can restore them. A file in the trash is in
-// no folder and is not visible; it counts in the quota.
+// The trash: deleted files are kept in it for some days, and users can restore them. A file in the trash is
+// in no folder and is not visible; it counts in the quota.
 import * as sql from '../../generated/sql/storage.ts'
 import type { Config } from '../../infra/config/config.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'

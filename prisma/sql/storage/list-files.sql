@@ -1,6 +1,6 @@
 -- The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
--- filters is the maintained count, minus files in the trash, expired files that are not deleted yet, and those
--- of folders that are being deleted.
+-- filters is the maintained count, minus files in the trash, expired files that are not deleted yet, and
+-- those of folders that are being deleted.
 -- @page
 SELECT {file-columns}, f.project_id, f.owner_id
 FROM files f
