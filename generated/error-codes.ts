@@ -146,6 +146,7 @@ export const errorCodes = {
       last_owner: 'last_owner',
       has_projects: 'has_projects',
       name_taken: 'name_taken',
+      cycle: 'cycle',
       path_length: 'path_length',
       role_in_use: 'role_in_use',
       organization_role: 'organization_role',

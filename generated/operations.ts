@@ -123,6 +123,10 @@ export interface OperationsByTag {
     | 'acceptInvitation'
     | 'resendInvitation'
     | 'declineInvitation'
+  'jobs':
+    | 'listJobs'
+    | 'getJob'
+    | 'cancelJob'
   'members':
     | 'listMembers'
     | 'addMember'
@@ -306,6 +310,13 @@ export interface OperationsByTag {
     | 'moveFile'
     | 'downloadFile'
     | 'getStorageUsage'
+  'storage-folders':
+    | 'listFolders'
+    | 'createFolder'
+    | 'getFolder'
+    | 'updateFolder'
+    | 'deleteFolder'
+    | 'listStorageItems'
   'storage-images':
     | 'getFileImage'
     | 'getImageByLink'
@@ -316,6 +327,12 @@ export interface OperationsByTag {
     | 'revokeFileLink'
     | 'listAllFileLinks'
     | 'downloadByLink'
+  'storage-trash':
+    | 'listTrash'
+    | 'emptyTrash'
+    | 'getTrashedFile'
+    | 'deleteTrashedFile'
+    | 'restoreFile'
   'storage-upload-links':
     | 'listUploadLinks'
     | 'createUploadLink'
@@ -3769,7 +3786,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","created_by","created_by_user","created_at","updated_at"],
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","trashed_at","purge_at","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -3790,7 +3807,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     tag: "storage",
     scopes: ["storage:write"],
     rateLimit: "write",
-    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch"},
+    validators: {"path":"pathFileId","query":"queryDeleteFile","header":"headerIfMatch"},
     body: null,
     errors: [400,401,403,404,409,412,413,415,429,500,503],
     replies: {
@@ -4256,6 +4273,322 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  listFolders: {
+    id: "listFolders",
+    method: "GET",
+    path: "/v1/storage/folders",
+    url: "/v1/storage/folders",
+    tag: "storage-folders",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListFolders"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFolderList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer"},
+    readReplica: true,
+    secretAnswer: false
+  },
+  createFolder: {
+    id: "createFolder",
+    method: "POST",
+    path: "/v1/storage/folders",
+    url: "/v1/storage/folders",
+    tag: "storage-folders",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyFolderCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyFolder"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getFolder: {
+    id: "getFolder",
+    method: "GET",
+    path: "/v1/storage/folders/{id}",
+    url: "/v1/storage/folders/:id",
+    tag: "storage-folders",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFolderId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFolder"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  updateFolder: {
+    id: "updateFolder",
+    method: "PUT",
+    acceptsPatch: true,
+    path: "/v1/storage/folders/{id}",
+    url: "/v1/storage/folders/:id",
+    tag: "storage-folders",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFolderId","query":"queryNone","header":"headerIfMatch","body":"bodyFolderUpdate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    fixedFields: ["id","project_id","path","created_by","created_at","updated_at"],
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFolder"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getFolder",
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  deleteFolder: {
+    id: "deleteFolder",
+    method: "DELETE",
+    path: "/v1/storage/folders/{id}",
+    url: "/v1/storage/folders/:id",
+    tag: "storage-folders",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFolderId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,406,409,412,413,415,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyJob"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: "getFolder",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  listStorageItems: {
+    id: "listStorageItems",
+    method: "GET",
+    path: "/v1/storage/items",
+    url: "/v1/storage/items",
+    tag: "storage-folders",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListStorageItems"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStorageItemList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  listTrash: {
+    id: "listTrash",
+    method: "GET",
+    path: "/v1/storage/trash",
+    url: "/v1/storage/trash",
+    tag: "storage-trash",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListTrash"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStoredFileList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    queryObjects: ["metadata"],
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  emptyTrash: {
+    id: "emptyTrash",
+    method: "POST",
+    path: "/v1/storage/trash/empty",
+    url: "/v1/storage/trash/empty",
+    tag: "storage-trash",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyTrashEmpty"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      202: {"contentType":"application/json","serializer":"replyJob"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getTrashedFile: {
+    id: "getTrashedFile",
+    method: "GET",
+    path: "/v1/storage/trash/{id}",
+    url: "/v1/storage/trash/:id",
+    tag: "storage-trash",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  deleteTrashedFile: {
+    id: "deleteTrashedFile",
+    method: "DELETE",
+    path: "/v1/storage/trash/{id}",
+    url: "/v1/storage/trash/:id",
+    tag: "storage-trash",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getTrashedFile",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  restoreFile: {
+    id: "restoreFile",
+    method: "POST",
+    path: "/v1/storage/trash/{id}/restore",
+    url: "/v1/storage/trash/:id/restore",
+    tag: "storage-trash",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyFileRestore"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  listJobs: {
+    id: "listJobs",
+    method: "GET",
+    path: "/v1/jobs",
+    url: "/v1/jobs",
+    tag: "jobs",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListJobs"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyJobList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  getJob: {
+    id: "getJob",
+    method: "GET",
+    path: "/v1/jobs/{id}",
+    url: "/v1/jobs/:id",
+    tag: "jobs",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathJobId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyJob"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  cancelJob: {
+    id: "cancelJob",
+    method: "POST",
+    path: "/v1/jobs/{id}/cancel",
+    url: "/v1/jobs/:id/cancel",
+    tag: "jobs",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathJobId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyJob"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
   listOpenAiModels: {

@@ -16,6 +16,7 @@ import { events } from '../handlers/events.ts'
 import { explain } from '../handlers/explain.ts'
 import { identities } from '../handlers/identities.ts'
 import { invitations } from '../handlers/invitations.ts'
+import { jobs } from '../handlers/jobs.ts'
 import { members } from '../handlers/members.ts'
 import { openai } from '../handlers/openai.ts'
 import { openaiFiles } from '../handlers/openai-files.ts'
@@ -42,8 +43,10 @@ import { projects } from '../handlers/projects.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
+import { storageFolders } from '../handlers/storage-folders.ts'
 import { storageImages } from '../handlers/storage-images.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
+import { storageTrash } from '../handlers/storage-trash.ts'
 import { storageUploadLinks } from '../handlers/storage-upload-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
 import { system } from '../handlers/system.ts'
@@ -74,6 +77,7 @@ export const handlers: Operations = {
   ...explain,
   ...identities,
   ...invitations,
+  ...jobs,
   ...members,
   ...openai,
   ...openaiFiles,
@@ -100,8 +104,10 @@ export const handlers: Operations = {
   ...serviceAccounts,
   ...signInPages,
   ...storage,
+  ...storageFolders,
   ...storageImages,
   ...storageLinks,
+  ...storageTrash,
   ...storageUploadLinks,
   ...storageUploads,
   ...system,
@@ -274,6 +280,20 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageImages, 'getFileImage'>>,
   Holds<Exact<typeof storageImages, 'getImageByLink'>>,
   Holds<Exact<typeof storage, 'getStorageUsage'>>,
+  Holds<Exact<typeof storageFolders, 'listFolders'>>,
+  Holds<Exact<typeof storageFolders, 'createFolder'>>,
+  Holds<Exact<typeof storageFolders, 'getFolder'>>,
+  Holds<Exact<typeof storageFolders, 'updateFolder'>>,
+  Holds<Exact<typeof storageFolders, 'deleteFolder'>>,
+  Holds<Exact<typeof storageFolders, 'listStorageItems'>>,
+  Holds<Exact<typeof storageTrash, 'listTrash'>>,
+  Holds<Exact<typeof storageTrash, 'emptyTrash'>>,
+  Holds<Exact<typeof storageTrash, 'getTrashedFile'>>,
+  Holds<Exact<typeof storageTrash, 'deleteTrashedFile'>>,
+  Holds<Exact<typeof storageTrash, 'restoreFile'>>,
+  Holds<Exact<typeof jobs, 'listJobs'>>,
+  Holds<Exact<typeof jobs, 'getJob'>>,
+  Holds<Exact<typeof jobs, 'cancelJob'>>,
   Holds<Exact<typeof openai, 'listOpenAiModels'>>,
   Holds<Exact<typeof openai, 'getOpenAiModel'>>,
   Holds<Exact<typeof openai, 'createResponse'>>,
@@ -539,6 +559,16 @@ export const skeleton = {
     '/v1/storage/files/{id}/image': { get: route('getFileImage') },
     '/v1/storage/links/{token}/image': { get: route('getImageByLink') },
     '/v1/storage/usage': { get: route('getStorageUsage') },
+    '/v1/storage/folders': { get: route('listFolders'), post: route('createFolder') },
+    '/v1/storage/folders/{id}': { get: route('getFolder'), put: route('updateFolder'), delete: route('deleteFolder') },
+    '/v1/storage/items': { get: route('listStorageItems') },
+    '/v1/storage/trash': { get: route('listTrash') },
+    '/v1/storage/trash/empty': { post: route('emptyTrash') },
+    '/v1/storage/trash/{id}': { get: route('getTrashedFile'), delete: route('deleteTrashedFile') },
+    '/v1/storage/trash/{id}/restore': { post: route('restoreFile') },
+    '/v1/jobs': { get: route('listJobs') },
+    '/v1/jobs/{id}': { get: route('getJob') },
+    '/v1/jobs/{id}/cancel': { post: route('cancelJob') },
     '/v1/models': { get: route('listOpenAiModels') },
     '/v1/models/{model}': { get: route('getOpenAiModel') },
     '/v1/responses': { post: route('createResponse') },

@@ -3,7 +3,7 @@ import type { OperationRow } from './operation-row.js'
 import type { AnswerStream } from './answer-stream.js'
 import type { Uploadable } from './files.js'
 import type { Answer, CallOptions, EventStream, ListMethod, OptionalListMethod, StreamEvent, StreamOptions, StreamingMethod, UploadOptions, WithFiles } from './method.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, Budget, BudgetCreate, BudgetList, BudgetUpdate, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CopyFileHeaders, CopyFilePath, CreateApiKeyHeaders, CreateBudgetHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUploadLinkHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteBudgetHeaders, DeleteBudgetPath, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileDestination, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetBudgetHeaders, GetBudgetPath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileImageHeaders, GetFileImagePath, GetFileImageQuery, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetImageByLinkHeaders, GetImageByLinkPath, GetImageByLinkQuery, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadLinkHeaders, GetUploadLinkPath, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, LinkUpload, LinkUploadReceipt, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListBudgetsQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUploadLinksQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, MoveFileHeaders, MoveFilePath, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, OpenPortalPath, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalCardForm, PortalLeaveForm, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PortalSubscriptionForm, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RevokeUploadLinkHeaders, RevokeUploadLinkPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowPortalPlansPath, ShowPortalPlansQuery, ShowPortalQuery, ShowPortalReceiptPath, ShowSignInPageQuery, ShowTokenPageQuery, ShowUploadPagePath, ShowUploadPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, SubmitUploadPagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateBudgetHeaders, UpdateBudgetPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadByLinkPath, UploadFileHeaders, UploadLink, UploadLinkCreate, UploadLinkList, UploadLinkWithUrl, UpsertCustomerHeaders, UpsertCustomerPath, UpsertCustomerQuery, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, AvatarUpload, Budget, BudgetCreate, BudgetList, BudgetUpdate, CancelJobHeaders, CancelJobPath, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, CardForm, ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, Citation, ConfirmEmailChangeHeaders, ConfirmPaymentPath, ConfirmationForm, CopyFileHeaders, CopyFilePath, CreateApiKeyHeaders, CreateBudgetHeaders, CreateChatCompletionHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateFolderHeaders, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOpenAiFileHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateResponseHeaders, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUploadLinkHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteBudgetHeaders, DeleteBudgetPath, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteFileQuery, DeleteFolderHeaders, DeleteFolderPath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOpenAiFileHeaders, DeleteOpenAiFilePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteTrashedFileHeaders, DeleteTrashedFilePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DocumentUpload, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmbeddingList, EmbeddingsRequest, EmptyTrashHeaders, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ErrorResponse, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileDestination, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileRestore, FileUpdate, FileUpload, FinishOidcSignInPath, FinishOidcSignInQuery, Folder, FolderCreate, FolderList, FolderUpdate, GatewayReceipt, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetBudgetHeaders, GetBudgetPath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocsHeaders, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileImageHeaders, GetFileImagePath, GetFileImageQuery, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetFolderHeaders, GetFolderPath, GetIdentityHeaders, GetIdentityPath, GetImageByLinkHeaders, GetImageByLinkPath, GetImageByLinkQuery, GetInvitationHeaders, GetInvitationPath, GetJobHeaders, GetJobPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenAiFileContentHeaders, GetOpenAiFileContentPath, GetOpenAiFileHeaders, GetOpenAiFilePath, GetOpenAiModelHeaders, GetOpenAiModelPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetTrashedFileHeaders, GetTrashedFilePath, GetUpcomingOrderPath, GetUploadHeaders, GetUploadLinkHeaders, GetUploadLinkPath, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, HelpForm, Identity, IdentityForm, IdentityList, Invitation, InvitationForm, InvitationList, Job, JobList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, LinkUpload, LinkUploadReceipt, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListBudgetsQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListFoldersQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListJobsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOpenAiFilesQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListStorageItemsQuery, ListSubscriptionsQuery, ListTrashQuery, ListUploadLinksQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageDelta, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, MoveFileHeaders, MoveFilePath, NewPasskey, OpenAiFile, OpenAiFileDeleted, OpenAiFileList, OpenAiFileUpload, OpenAiModel, OpenAiModelList, OpenAiResponse, OpenPortalPath, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyCreationOptions, PasskeyForm, PasskeyList, PasskeyRequestOptions, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, PayCheckoutPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalCardForm, PortalLeaveForm, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PortalSubscriptionForm, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, ReceiveStripeEventHeaders, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, ResponseAnnotationEvent, ResponseArgumentsDeltaEvent, ResponseArgumentsDoneEvent, ResponseItemEvent, ResponsePartEvent, ResponseRefusalDeltaEvent, ResponseRefusalDoneEvent, ResponseRequest, ResponseStateEvent, ResponseTextDeltaEvent, ResponseTextDoneEvent, RestoreFileHeaders, RestoreFilePath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, ReturnFromGatewayPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RevokeUploadLinkHeaders, RevokeUploadLinkPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SearchVectorStorePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, ShowInvitationPagePath, ShowPayPagePath, ShowPortalPlansPath, ShowPortalPlansQuery, ShowPortalQuery, ShowPortalReceiptPath, ShowSignInPageQuery, ShowTokenPageQuery, ShowUploadPagePath, ShowUploadPageQuery, SignIn, SignInForm, SignInSession, SignInSessionList, SignOutForm, SignOutHeaders, SignUp, SignUpConfirmation, SignUpForm, StartOidcSignInPath, StartOidcSignInQuery, StorageItem, StorageItemList, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEnd, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, SubmitInvitationPath, SubmitUploadPagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenForm, TokenIntrospection, TokenToIntrospect, ToolCallDelta, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, TrashEmpty, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateBudgetHeaders, UpdateBudgetPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateFolderHeaders, UpdateFolderPath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadByLinkPath, UploadFileHeaders, UploadLink, UploadLinkCreate, UploadLinkList, UploadLinkWithUrl, UpsertCustomerHeaders, UpsertCustomerPath, UpsertCustomerQuery, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VectorStoreSearch, VectorStoreSearchResults, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations } from './types.js'
 
 /** The input of `signUp`. */
 export interface SignUpInput extends CallOptions {
@@ -1031,6 +1031,8 @@ export interface UpdateFileInput extends CallOptions {
 export interface DeleteFileInput extends CallOptions {
   /** The parameters in the path. */
   path: DeleteFilePath
+  /** The query parameters. */
+  query?: DeleteFileQuery
   /** Header fields of the request. */
   headers?: DeleteFileHeaders
 }
@@ -1199,6 +1201,114 @@ export interface GetStorageUsageInput extends CallOptions {
   query?: GetStorageUsageQuery
   /** Header fields of the request. */
   headers?: GetStorageUsageHeaders
+}
+
+/** The input of `listFolders`. */
+export interface ListFoldersInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListFoldersQuery
+}
+
+/** The input of `createFolder`. */
+export interface CreateFolderInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: CreateFolderHeaders
+  /** A new folder. */
+  body: FolderCreate
+}
+
+/** The input of `getFolder`. */
+export interface GetFolderInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetFolderPath
+  /** Header fields of the request. */
+  headers?: GetFolderHeaders
+}
+
+/** The input of `updateFolder`. */
+export interface UpdateFolderInput extends CallOptions {
+  /** The parameters in the path. */
+  path: UpdateFolderPath
+  /** Header fields of the request. */
+  headers?: UpdateFolderHeaders
+  /** The fields to change. Omitted fields stay as they are. */
+  body: FolderUpdate
+}
+
+/** The input of `deleteFolder`. */
+export interface DeleteFolderInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteFolderPath
+  /** Header fields of the request. */
+  headers?: DeleteFolderHeaders
+}
+
+/** The input of `listStorageItems`. */
+export interface ListStorageItemsInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListStorageItemsQuery
+}
+
+/** The input of `listTrash`. */
+export interface ListTrashInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListTrashQuery
+}
+
+/** The input of `emptyTrash`. */
+export interface EmptyTrashInput extends CallOptions {
+  /** Header fields of the request. */
+  headers?: EmptyTrashHeaders
+  /** The trash to empty. */
+  body: TrashEmpty
+}
+
+/** The input of `getTrashedFile`. */
+export interface GetTrashedFileInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetTrashedFilePath
+  /** Header fields of the request. */
+  headers?: GetTrashedFileHeaders
+}
+
+/** The input of `deleteTrashedFile`. */
+export interface DeleteTrashedFileInput extends CallOptions {
+  /** The parameters in the path. */
+  path: DeleteTrashedFilePath
+  /** Header fields of the request. */
+  headers?: DeleteTrashedFileHeaders
+}
+
+/** The input of `restoreFile`. */
+export interface RestoreFileInput extends CallOptions {
+  /** The parameters in the path. */
+  path: RestoreFilePath
+  /** Header fields of the request. */
+  headers?: RestoreFileHeaders
+  /** How to restore a file. */
+  body: FileRestore
+}
+
+/** The input of `listJobs`. */
+export interface ListJobsInput extends CallOptions {
+  /** The query parameters. */
+  query?: ListJobsQuery
+}
+
+/** The input of `getJob`. */
+export interface GetJobInput extends CallOptions {
+  /** The parameters in the path. */
+  path: GetJobPath
+  /** Header fields of the request. */
+  headers?: GetJobHeaders
+}
+
+/** The input of `cancelJob`. */
+export interface CancelJobInput extends CallOptions {
+  /** The parameters in the path. */
+  path: CancelJobPath
+  /** Header fields of the request. */
+  headers?: CancelJobHeaders
 }
 
 /** The input of `listOpenAiModels`. */
@@ -3334,7 +3444,7 @@ export interface Methods {
   /**
    * Delete a file: `DELETE /v1/storage/files/{id}`
    *
-   * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete. The quota is free at once. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
+   * Moves a file to the trash, and deletes the documents created from it. In the trash the file counts toward the quota, its links do not work, and only `restoreFile` brings it back. It is deleted after some days (by default 30). With `permanent=true`, or on a server without a trash, the file and its links are deleted immediately and the quota is free at once. Downloads in progress complete. The operator's store keeps the bytes for some more days (by default 7) for backups, without access by the API.
    */
   deleteFile (input: DeleteFileInput): Answer<undefined>
   /**
@@ -3451,6 +3561,90 @@ export interface Methods {
    * Returns the number of files, their size and the quota of a project, or of your own files outside any project if `project_id` is omitted.
    */
   getStorageUsage (input?: GetStorageUsageInput): Answer<StorageUsage>
+  /**
+   * List folders: `GET /v1/storage/folders`
+   *
+   * Returns the folders at the root of a project, or of your own files outside any project if `project_id` is omitted. With `parent_id`, those in a folder, or with `*` the folders of all levels.
+   */
+  listFolders: OptionalListMethod<ListFoldersInput, FolderList, Folder>
+  /**
+   * Create a folder: `POST /v1/storage/folders`
+   *
+   * Creates a folder. Uploads to a path create its folders, too. Returns 409 with the constraint `name_taken` if the place has a folder with this name, and 403 with the constraint `folders` if the project, or your own files, have 10,000 folders.
+   */
+  createFolder (input: CreateFolderInput): Answer<Folder>
+  /**
+   * Get a folder: `GET /v1/storage/folders/{id}`
+   *
+   * Returns a folder. A folder that is being deleted is 404.
+   */
+  getFolder (input: GetFolderInput): Answer<Folder>
+  /**
+   * Rename or move a folder: `PUT /v1/storage/folders/{id}`
+   *
+   * Changes the name, the parent folder or the metadata of a folder. The files and folders in it move with it. Omitted fields stay as they are; `metadata` is merged key by key. Returns 409 with the constraint `name_taken` if the place has another folder with this name, `cycle` if the new parent is the folder itself or in it, and `path_length` if a path would become too long.
+   */
+  updateFolder (input: UpdateFolderInput): Answer<Folder>
+  /**
+   * Delete a folder: `DELETE /v1/storage/folders/{id}`
+   *
+   * Deletes a folder with everything in it. The folder, its files and folders are not visible at once, and its name is free. A job moves the files to the trash and deletes the documents that were created from them. `cancelJob` stops it: the folder comes back with the files that are left.
+   */
+  deleteFolder (input: DeleteFolderInput): Answer<Job>
+  /**
+   * List the items of a folder: `GET /v1/storage/items`
+   *
+   * Returns the folders and files in a folder, or at the root: first the folders by name, then the files by name.
+   */
+  listStorageItems: OptionalListMethod<ListStorageItemsInput, StorageItemList, StorageItem>
+  /**
+   * List the trash: `GET /v1/storage/trash`
+   *
+   * Returns the files in the trash of a project, or your own outside any project if `project_id` is omitted.
+   */
+  listTrash: OptionalListMethod<ListTrashInput, StoredFileList, StoredFile>
+  /**
+   * Empty the trash: `POST /v1/storage/trash/empty`
+   *
+   * Begins a job that deletes the files that are in the trash now, permanently. `cancelJob` stops it; what it has deleted is lost.
+   */
+  emptyTrash (input: EmptyTrashInput): Answer<Job>
+  /**
+   * Get a file in the trash: `GET /v1/storage/trash/{id}`
+   *
+   * Returns the metadata of a file in the trash.
+   */
+  getTrashedFile (input: GetTrashedFileInput): Answer<StoredFile>
+  /**
+   * Delete a file in the trash: `DELETE /v1/storage/trash/{id}`
+   *
+   * Deletes a file in the trash permanently. Its quota is free at once.
+   */
+  deleteTrashedFile (input: DeleteTrashedFileInput): Answer<undefined>
+  /**
+   * Restore a file from the trash: `POST /v1/storage/trash/{id}/restore`
+   *
+   * Puts a file back to its path, whose folders are created if they are gone. Its links work again; the documents that were created from it stay deleted. With `on_conflict`, other files with the same folder and name are a conflict.
+   */
+  restoreFile (input: RestoreFileInput): Answer<StoredFile>
+  /**
+   * List jobs: `GET /v1/jobs`
+   *
+   * Returns the jobs of a project, or your own outside any project if `project_id` is omitted. Finished jobs are kept for 30 days.
+   */
+  listJobs: OptionalListMethod<ListJobsInput, JobList, Job>
+  /**
+   * Get a job: `GET /v1/jobs/{id}`
+   *
+   * Returns a job and how much of it is done.
+   */
+  getJob (input: GetJobInput): Answer<Job>
+  /**
+   * Cancel a job: `POST /v1/jobs/{id}/cancel`
+   *
+   * Stops a job. What it has done stays done. A folder whose deletion is canceled comes back with the files that are left, with a number in its name if that is taken by now, and at the root if its parent is gone. A job that was canceled before is returned; one that has ended otherwise is 409 INVALID_STATE.
+   */
+  cancelJob (input: CancelJobInput): Answer<Job>
   /**
    * List models (OpenAI): `GET /v1/models`
    *

@@ -5,7 +5,7 @@ import type { Answer, CallOptions, EventStream, ListAnswer, StreamOptions, Uploa
 import type { WebhookRequest } from './webhooks.js'
 import type { ResumableOptions } from './resumable.js'
 import type { CreateDocumentForm, StreamChatEvent, StreamEventsEvent, StreamMessageEvent, UploadAvatarForm, UploadByLinkForm, UploadFileForm } from './operations.js'
-import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, Budget, BudgetCreate, BudgetList, BudgetUpdate, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, CopyFileHeaders, CopyFilePath, CreateApiKeyHeaders, CreateBudgetHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUploadLinkHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteBudgetHeaders, DeleteBudgetPath, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileDestination, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileUpdate, FileUpload, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetBudgetHeaders, GetBudgetPath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileImageHeaders, GetFileImagePath, GetFileImageQuery, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetIdentityHeaders, GetIdentityPath, GetImageByLinkHeaders, GetImageByLinkPath, GetImageByLinkQuery, GetInvitationHeaders, GetInvitationPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetUpcomingOrderPath, GetUploadHeaders, GetUploadLinkHeaders, GetUploadLinkPath, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, LinkUploadReceipt, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListBudgetsQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListSubscriptionsQuery, ListUploadLinksQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, MoveFileHeaders, MoveFilePath, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyList, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RevokeUploadLinkHeaders, RevokeUploadLinkPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenIntrospection, TokenToIntrospect, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateBudgetHeaders, UpdateBudgetPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadByLinkPath, UploadFileHeaders, UploadLink, UploadLinkCreate, UploadLinkList, UploadLinkWithUrl, UpsertCustomerHeaders, UpsertCustomerPath, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
+import type { AcceptInvitationHeaders, AcceptInvitationPath, AcceptInvitationToOrganizationHeaders, AcceptInvitationToOrganizationPath, AcceptOrganizationInvitationHeaders, AcceptOrganizationInvitationPath, AccountExport, AddMemberHeaders, AddMemberPath, AddOrganizationMemberHeaders, AddOrganizationMemberPath, AddPasskeyHeaders, AdvanceTestClockHeaders, AiUsage, ApiKey, ApiKeyCreate, ApiKeyList, ApiKeyRotate, ApiKeyUpdate, ApiKeyWithSecret, ApiRequest, ApiRequestList, AppendUploadHeaders, AppendUploadPath, ArchiveProjectHeaders, ArchiveProjectPath, AuditEntry, AuditEntryList, Avatar, Budget, BudgetCreate, BudgetList, BudgetUpdate, CancelJobHeaders, CancelJobPath, CancelMessageHeaders, CancelMessagePath, CancelOrderHeaders, CancelOrderPath, CancelScheduledChangeHeaders, CancelScheduledChangePath, CancelSubscriptionHeaders, CancelSubscriptionPath, ChatRequest, ChatResponse, Checkout, CheckoutCreate, CheckoutList, ConfirmEmailChangeHeaders, CopyFileHeaders, CopyFilePath, CreateApiKeyHeaders, CreateBudgetHeaders, CreateChatHeaders, CreateCheckoutHeaders, CreateCustomRoleHeaders, CreateCustomRolePath, CreateCustomerHeaders, CreateDocumentHeaders, CreateDocumentPath, CreateDocumentsHeaders, CreateDocumentsPath, CreateFeatureHeaders, CreateFileLinkHeaders, CreateFileLinkPath, CreateFolderHeaders, CreateKnowledgeBaseHeaders, CreateMeterHeaders, CreateOrderHeaders, CreateOrganizationHeaders, CreatePortalSessionHeaders, CreatePortalSessionPath, CreatePriceHeaders, CreateProductHeaders, CreateProjectHeaders, CreateRefundHeaders, CreateRefundPath, CreateServiceAccountHeaders, CreateServiceAccountKeyHeaders, CreateServiceAccountKeyPath, CreateSessionHeaders, CreateSourceHeaders, CreateSourcePath, CreateSubscriptionHeaders, CreateUploadHeaders, CreateUploadLinkHeaders, CreateUserHeaders, CreateWebhookEndpointHeaders, CurrentApiKey, CustomRole, CustomRoleCreate, CustomRoleList, CustomRoleUpdate, Customer, CustomerCreate, CustomerList, CustomerUpdate, CustomerUpsert, DeclineInvitationHeaders, DeclineInvitationPath, DeclineOrganizationInvitationHeaders, DeclineOrganizationInvitationPath, DeleteAvatarHeaders, DeleteBudgetHeaders, DeleteBudgetPath, DeleteCurrentUserHeaders, DeleteCustomRoleHeaders, DeleteCustomRolePath, DeleteCustomerHeaders, DeleteCustomerPath, DeleteDocumentHeaders, DeleteDocumentPath, DeleteEntitlementHeaders, DeleteEntitlementPath, DeleteFileHeaders, DeleteFilePath, DeleteFileQuery, DeleteFolderHeaders, DeleteFolderPath, DeleteKnowledgeBaseHeaders, DeleteKnowledgeBasePath, DeleteOrganizationHeaders, DeleteOrganizationPath, DeletePaymentMethodHeaders, DeletePaymentMethodPath, DeleteProjectHeaders, DeleteProjectPath, DeleteServiceAccountHeaders, DeleteServiceAccountPath, DeleteSessionHeaders, DeleteSessionPath, DeleteSourceHeaders, DeleteSourcePath, DeleteTrashedFileHeaders, DeleteTrashedFilePath, DeleteUploadHeaders, DeleteUploadPath, DeleteUserHeaders, DeleteUserPath, DeleteWebhookEndpointHeaders, DeleteWebhookEndpointPath, Dispute, DisputeList, DocumentBatch, DocumentBatchResult, DocumentCreate, DocumentText, DocumentUpdate, DownloadAccountExportHeaders, DownloadByLinkHeaders, DownloadByLinkPath, DownloadByLinkQuery, DownloadFileHeaders, DownloadFilePath, DownloadFileQuery, EmailChange, EmptyTrashHeaders, EndSignInHeaders, EndSignInPath, Entitlement, EntitlementList, EntitlementUpdate, ExpireCheckoutHeaders, ExpireCheckoutPath, ExplainRequest, Explanation, ExportAccountHeaders, Feature, FeatureCreate, FeatureList, FeatureUpdate, FileDestination, FileLink, FileLinkCreate, FileLinkList, FileLinkWithUrl, FileRestore, FileUpdate, FileUpload, Folder, FolderCreate, FolderList, FolderUpdate, GetAiUsageHeaders, GetApiKeyHeaders, GetApiKeyPath, GetAvatarHeaders, GetAvatarImageHeaders, GetAvatarImagePath, GetBudgetHeaders, GetBudgetPath, GetCheckoutHeaders, GetCheckoutPath, GetCurrentSessionHeaders, GetCurrentUserHeaders, GetCustomRoleHeaders, GetCustomRolePath, GetCustomerByExternalIdHeaders, GetCustomerByExternalIdPath, GetCustomerByExternalIdQuery, GetCustomerHeaders, GetCustomerPath, GetDisputeHeaders, GetDisputePath, GetDocumentByIdHeaders, GetDocumentByIdPath, GetDocumentHeaders, GetDocumentPath, GetDocumentTextHeaders, GetDocumentTextPath, GetEntitlementHeaders, GetEntitlementPath, GetEventHeaders, GetEventPath, GetFeatureHeaders, GetFeaturePath, GetFileHeaders, GetFileImageHeaders, GetFileImagePath, GetFileImageQuery, GetFileLinkHeaders, GetFileLinkPath, GetFilePath, GetFileQuery, GetFolderHeaders, GetFolderPath, GetIdentityHeaders, GetIdentityPath, GetImageByLinkHeaders, GetImageByLinkPath, GetImageByLinkQuery, GetInvitationHeaders, GetInvitationPath, GetJobHeaders, GetJobPath, GetKnowledgeBaseHeaders, GetKnowledgeBasePath, GetKnowledgeBaseQuery, GetMemberHeaders, GetMemberPath, GetMessageHeaders, GetMessagePath, GetMeterHeaders, GetMeterPath, GetOpenapiJsonHeaders, GetOpenapiYamlHeaders, GetOrderHeaders, GetOrderPath, GetOrderQuery, GetOrganizationHeaders, GetOrganizationInvitationHeaders, GetOrganizationInvitationPath, GetOrganizationLimitsPath, GetOrganizationMemberHeaders, GetOrganizationMemberPath, GetOrganizationPath, GetPasskeyHeaders, GetPasskeyPath, GetPaymentHeaders, GetPaymentMethodHeaders, GetPaymentMethodPath, GetPaymentPath, GetPortalSessionHeaders, GetPortalSessionPath, GetPriceHeaders, GetPricePath, GetProductFeaturesHeaders, GetProductFeaturesPath, GetProductHeaders, GetProductPath, GetProfileHeaders, GetProjectHeaders, GetProjectPath, GetReceiptHeaders, GetReceiptPath, GetReceiptQuery, GetRefundByIdHeaders, GetRefundByIdPath, GetRefundHeaders, GetRefundPath, GetServiceAccountHeaders, GetServiceAccountKeyHeaders, GetServiceAccountKeyPath, GetServiceAccountPath, GetSessionHeaders, GetSessionPath, GetSessionQuery, GetSettingsHeaders, GetSignInHeaders, GetSignInPath, GetSourceHeaders, GetSourcePath, GetStorageUsageHeaders, GetStorageUsageQuery, GetSubscriptionHeaders, GetSubscriptionPath, GetTestClockHeaders, GetTestClockQuery, GetTotpHeaders, GetTrashedFileHeaders, GetTrashedFilePath, GetUpcomingOrderPath, GetUploadHeaders, GetUploadLinkHeaders, GetUploadLinkPath, GetUploadPath, GetUsageQuery, GetUserHeaders, GetUserPath, GetWebhookDeliveryHeaders, GetWebhookDeliveryPath, GetWebhookEndpointHeaders, GetWebhookEndpointPath, Health, Identity, IdentityList, Invitation, InvitationList, Job, JobList, KnowledgeBase, KnowledgeBaseCreate, KnowledgeBaseList, KnowledgeBaseUpdate, KnowledgeBasesSearch, KnowledgeDocument, KnowledgeDocumentList, KnowledgeSearch, KnowledgeSource, KnowledgeSourceCreate, KnowledgeSourceList, Limits, LinkUploadReceipt, ListAllFileLinksQuery, ListAllRefundsQuery, ListAllWebhookDeliveriesQuery, ListApiKeysQuery, ListAuditEntriesQuery, ListBudgetsQuery, ListCheckoutsQuery, ListCustomRolesPath, ListCustomRolesQuery, ListCustomersQuery, ListDisputesQuery, ListDocumentsPath, ListDocumentsQuery, ListEntitlementsPath, ListEntitlementsQuery, ListEventsQuery, ListFeaturesQuery, ListFileLinksPath, ListFileLinksQuery, ListFilesQuery, ListFoldersQuery, ListIdentitiesQuery, ListInvitationsPath, ListInvitationsQuery, ListJobsQuery, ListKnowledgeBasesQuery, ListMembersPath, ListMembersQuery, ListMeterUsagePath, ListMeterUsageQuery, ListMetersQuery, ListModelsQuery, ListMyInvitationsQuery, ListOrdersQuery, ListOrganizationInvitationsPath, ListOrganizationInvitationsQuery, ListOrganizationMembersPath, ListOrganizationMembersQuery, ListOrganizationsQuery, ListPasskeysQuery, ListPaymentMethodsPath, ListPaymentMethodsQuery, ListPaymentsQuery, ListPricesQuery, ListProductsQuery, ListProjectsQuery, ListRefundsPath, ListRefundsQuery, ListRequestsQuery, ListServiceAccountKeysPath, ListServiceAccountKeysQuery, ListServiceAccountsQuery, ListSessionMessagesPath, ListSessionMessagesQuery, ListSessionsQuery, ListSignInsQuery, ListSourcesPath, ListSourcesQuery, ListStorageItemsQuery, ListSubscriptionsQuery, ListTrashQuery, ListUploadLinksQuery, ListUsageQuery, ListUsersQuery, ListWebhookDeliveriesPath, ListWebhookDeliveriesQuery, ListWebhookEndpointsQuery, MailRequest, MailedToken, Member, MemberAdd, MemberList, MemberUpdate, Message, MessageList, MessageUpdate, Meter, MeterCreate, MeterList, MeterUpdate, MeterUsage, MeterUsageList, Model, ModelList, MoveFileHeaders, MoveFilePath, NewPasskey, Order, OrderCreate, OrderList, Organization, OrganizationCreate, OrganizationList, OrganizationMember, OrganizationMemberAdd, OrganizationMemberList, OrganizationMemberUpdate, OrganizationUpdate, PassageList, Passkey, PasskeyList, PasskeyUpdate, PasswordChange, PasswordReset, PauseSubscriptionHeaders, PauseSubscriptionPath, Payment, PaymentList, PaymentMethod, PaymentMethodList, PlatformEvent, PlatformEventList, PortalSession, PortalSessionCreate, PortalSessionWithUrl, PreviewSubscriptionPath, Price, PriceCreate, PriceList, PriceUpdate, Product, ProductCreate, ProductFeatures, ProductFeaturesUpdate, ProductList, ProductUpdate, Profile, ProfileUpdate, Project, ProjectCreate, ProjectList, ProjectTransfer, ProjectUpdate, QueuedMail, Readiness, RecordUsageHeaders, RecordedUsage, RecoverWebhookEndpointHeaders, RecoverWebhookEndpointPath, RecoveryCodes, RedeliverWebhookDeliveryHeaders, RedeliverWebhookDeliveryPath, Refund, RefundCreate, RefundList, RegenerateMessageHeaders, RegenerateMessagePath, RegenerateRequest, RemoveIdentityHeaders, RemoveIdentityPath, RemoveMemberHeaders, RemoveMemberPath, RemoveOrganizationMemberHeaders, RemoveOrganizationMemberPath, RemovePasskeyHeaders, RemovePasskeyPath, RemoveTotpHeaders, ResendInvitationHeaders, ResendInvitationPath, ResendOrganizationInvitationHeaders, ResendOrganizationInvitationPath, RestoreFileHeaders, RestoreFilePath, RestoreProjectHeaders, RestoreProjectPath, ResumeSubscriptionHeaders, ResumeSubscriptionPath, RetryDocumentHeaders, RetryDocumentPath, RevokeApiKeyHeaders, RevokeApiKeyPath, RevokeApiKeyQuery, RevokeFileLinkHeaders, RevokeFileLinkPath, RevokeInvitationHeaders, RevokeInvitationPath, RevokeOrganizationInvitationHeaders, RevokeOrganizationInvitationPath, RevokeServiceAccountKeyHeaders, RevokeServiceAccountKeyPath, RevokeUploadLinkHeaders, RevokeUploadLinkPath, RotateApiKeyHeaders, RotateApiKeyPath, RotateWebhookSecretHeaders, RotateWebhookSecretPath, SearchKnowledgeBasePath, SendToolResultsHeaders, SendToolResultsPath, ServiceAccount, ServiceAccountCreate, ServiceAccountList, ServiceAccountUpdate, Session, SessionCreate, SessionList, SessionRefresh, SessionTokens, SessionUpdate, SetDefaultPaymentMethodHeaders, SetDefaultPaymentMethodPath, SetEntitlementHeaders, SetEntitlementPath, SetProductFeaturesHeaders, SetProductFeaturesPath, Settings, SettingsUpdate, SignIn, SignInSession, SignInSessionList, SignOutHeaders, SignUp, SignUpConfirmation, StorageItem, StorageItemList, StorageUsage, StoredFile, StoredFileList, StreamChatHeaders, StreamEventsHeaders, StreamEventsQuery, StreamMessageHeaders, StreamMessagePath, Subscription, SubscriptionCancel, SubscriptionCreate, SubscriptionList, SubscriptionPause, SubscriptionPreview, SubscriptionPreviewCreate, SubscriptionUpdate, SyncSourceHeaders, SyncSourcePath, TestClock, TestClockAdvance, TestWebhookEndpointHeaders, TestWebhookEndpointPath, TokenIntrospection, TokenToIntrospect, ToolResultsRequest, Totp, TotpConfirmation, TotpSecret, TransferProjectHeaders, TransferProjectPath, TrashEmpty, UnarchiveProjectHeaders, UnarchiveProjectPath, UnpauseSubscriptionHeaders, UnpauseSubscriptionPath, UpcomingOrder, UpdateApiKeyHeaders, UpdateApiKeyPath, UpdateBudgetHeaders, UpdateBudgetPath, UpdateCustomRoleHeaders, UpdateCustomRolePath, UpdateCustomerHeaders, UpdateCustomerPath, UpdateDocumentHeaders, UpdateDocumentPath, UpdateFeatureHeaders, UpdateFeaturePath, UpdateFileHeaders, UpdateFilePath, UpdateFolderHeaders, UpdateFolderPath, UpdateKnowledgeBaseHeaders, UpdateKnowledgeBasePath, UpdateMemberHeaders, UpdateMemberPath, UpdateMessageHeaders, UpdateMessagePath, UpdateMeterHeaders, UpdateMeterPath, UpdateOrganizationHeaders, UpdateOrganizationMemberHeaders, UpdateOrganizationMemberPath, UpdateOrganizationPath, UpdatePasskeyHeaders, UpdatePasskeyPath, UpdatePriceHeaders, UpdatePricePath, UpdateProductHeaders, UpdateProductPath, UpdateProfileHeaders, UpdateProjectHeaders, UpdateProjectPath, UpdateServiceAccountHeaders, UpdateServiceAccountPath, UpdateSessionHeaders, UpdateSessionPath, UpdateSettingsHeaders, UpdateSubscriptionHeaders, UpdateSubscriptionPath, UpdateUserHeaders, UpdateUserPath, UpdateWebhookEndpointHeaders, UpdateWebhookEndpointPath, Upload, UploadAvatarHeaders, UploadByLinkPath, UploadFileHeaders, UploadLink, UploadLinkCreate, UploadLinkList, UploadLinkWithUrl, UpsertCustomerHeaders, UpsertCustomerPath, UsageEvent, UsageQuantity, UsageQuantityList, UsageRecord, UsageReport, User, UserCreate, UserList, UserUpdate, UserWithApiKey, VoidUsageHeaders, VoidUsagePath, VoidUsageQuery, WebhookDelivery, WebhookDeliveryList, WebhookEndpoint, WebhookEndpointCreate, WebhookEndpointList, WebhookEndpointUpdate, WebhookEndpointWithSecret, WebhookRecover, WebhookRecovery, WebhookSecretRotation, operations, webhooks } from './types.js'
 
 /** The methods of `client`. */
 export interface Resources {
@@ -29,6 +29,7 @@ export interface Resources {
   serviceAccounts: ServiceAccountsResource
   projects: ProjectsResource
   storage: StorageResource
+  jobs: JobsResource
   ai: AiResource
   payments: PaymentsResource
   events: EventsResource
@@ -1271,6 +1272,9 @@ export interface StorageResource {
   links: StorageLinksResource
   uploadLinks: StorageUploadLinksResource
   usage: StorageUsageResource
+  folders: StorageFoldersResource
+  items: StorageItemsResource
+  trash: StorageTrashResource
 }
 
 /** The methods of `client.storage.files`. */
@@ -1317,12 +1321,13 @@ export interface StorageFilesResource {
   /**
    * Delete a file: `DELETE /v1/storage/files/{id}`
    *
-   * Deletes a file, its links and the documents created from it, immediately and permanently. Downloads in progress complete. The quota is free at once. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
+   * Moves a file to the trash, and deletes the documents created from it. In the trash the file counts toward the quota, its links do not work, and only `restoreFile` brings it back. It is deleted after some days (by default 30). With `permanent=true`, or on a server without a trash, the file and its links are deleted immediately and the quota is free at once. Downloads in progress complete. The operator's store keeps the bytes for some more days (by default 7) for backups, without access by the API.
    *
    * @param id The ID of a file. It starts with `file_`.
+   * @param query The query parameters.
    * @param options The signal, the time limit and more.
    */
-  delete (id: DeleteFilePath['id'], options?: WithHeaders<CallOptions, DeleteFileHeaders>): Answer<undefined>
+  delete (id: DeleteFilePath['id'], query?: DeleteFileQuery, options?: WithHeaders<CallOptions, DeleteFileHeaders>): Answer<undefined>
   /**
    * Copy a file: `POST /v1/storage/files/{id}/copy`
    *
@@ -1599,6 +1604,150 @@ export interface StorageUsageResource {
    * @param options The signal, the time limit and more.
    */
   get (query?: GetStorageUsageQuery, options?: WithHeaders<CallOptions, GetStorageUsageHeaders>): Answer<StorageUsage>
+}
+
+/** The methods of `client.storage.folders`. */
+export interface StorageFoldersResource {
+  /**
+   * List folders: `GET /v1/storage/folders`
+   *
+   * Returns the folders at the root of a project, or of your own files outside any project if `project_id` is omitted. With `parent_id`, those in a folder, or with `*` the folders of all levels.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListFoldersQuery, options?: CallOptions): ListAnswer<FolderList, Folder>
+  /**
+   * Create a folder: `POST /v1/storage/folders`
+   *
+   * Creates a folder. Uploads to a path create its folders, too. Returns 409 with the constraint `name_taken` if the place has a folder with this name, and 403 with the constraint `folders` if the project, or your own files, have 10,000 folders.
+   *
+   * @param body A new folder.
+   * @param options The signal, the time limit and more.
+   */
+  create (body: FolderCreate, options?: WithHeaders<CallOptions, CreateFolderHeaders>): Answer<Folder>
+  /**
+   * Get a folder: `GET /v1/storage/folders/{id}`
+   *
+   * Returns a folder. A folder that is being deleted is 404.
+   *
+   * @param id The ID of a folder. It starts with `fld_`.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetFolderPath['id'], options?: WithHeaders<CallOptions, GetFolderHeaders>): Answer<Folder>
+  /**
+   * Rename or move a folder: `PUT /v1/storage/folders/{id}`
+   *
+   * Changes the name, the parent folder or the metadata of a folder. The files and folders in it move with it. Omitted fields stay as they are; `metadata` is merged key by key. Returns 409 with the constraint `name_taken` if the place has another folder with this name, `cycle` if the new parent is the folder itself or in it, and `path_length` if a path would become too long.
+   *
+   * @param id The ID of a folder. It starts with `fld_`.
+   * @param body The fields to change. Omitted fields stay as they are.
+   * @param options The signal, the time limit and more.
+   */
+  update (id: UpdateFolderPath['id'], body: FolderUpdate, options?: WithHeaders<CallOptions, UpdateFolderHeaders>): Answer<Folder>
+  /**
+   * Delete a folder: `DELETE /v1/storage/folders/{id}`
+   *
+   * Deletes a folder with everything in it. The folder, its files and folders are not visible at once, and its name is free. A job moves the files to the trash and deletes the documents that were created from them. `cancelJob` stops it: the folder comes back with the files that are left.
+   *
+   * @param id The ID of a folder. It starts with `fld_`.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteFolderPath['id'], options?: WithHeaders<CallOptions, DeleteFolderHeaders>): Answer<Job>
+}
+
+/** The methods of `client.storage.items`. */
+export interface StorageItemsResource {
+  /**
+   * List the items of a folder: `GET /v1/storage/items`
+   *
+   * Returns the folders and files in a folder, or at the root: first the folders by name, then the files by name.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListStorageItemsQuery, options?: CallOptions): ListAnswer<StorageItemList, StorageItem>
+}
+
+/** The methods of `client.storage.trash`. */
+export interface StorageTrashResource {
+  /**
+   * List the trash: `GET /v1/storage/trash`
+   *
+   * Returns the files in the trash of a project, or your own outside any project if `project_id` is omitted.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListTrashQuery, options?: CallOptions): ListAnswer<StoredFileList, StoredFile>
+  /**
+   * Empty the trash: `POST /v1/storage/trash/empty`
+   *
+   * Begins a job that deletes the files that are in the trash now, permanently. `cancelJob` stops it; what it has deleted is lost.
+   *
+   * @param body The trash to empty.
+   * @param options The signal, the time limit and more.
+   */
+  empty (body: TrashEmpty, options?: WithHeaders<CallOptions, EmptyTrashHeaders>): Answer<Job>
+  /**
+   * Get a file in the trash: `GET /v1/storage/trash/{id}`
+   *
+   * Returns the metadata of a file in the trash.
+   *
+   * @param id The ID of a file. It starts with `file_`.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetTrashedFilePath['id'], options?: WithHeaders<CallOptions, GetTrashedFileHeaders>): Answer<StoredFile>
+  /**
+   * Delete a file in the trash: `DELETE /v1/storage/trash/{id}`
+   *
+   * Deletes a file in the trash permanently. Its quota is free at once.
+   *
+   * @param id The ID of a file. It starts with `file_`.
+   * @param options The signal, the time limit and more.
+   */
+  delete (id: DeleteTrashedFilePath['id'], options?: WithHeaders<CallOptions, DeleteTrashedFileHeaders>): Answer<undefined>
+  /**
+   * Restore a file from the trash: `POST /v1/storage/trash/{id}/restore`
+   *
+   * Puts a file back to its path, whose folders are created if they are gone. Its links work again; the documents that were created from it stay deleted. With `on_conflict`, other files with the same folder and name are a conflict.
+   *
+   * @param id The ID of a file. It starts with `file_`.
+   * @param body How to restore a file.
+   * @param options The signal, the time limit and more.
+   */
+  restore (id: RestoreFilePath['id'], body: FileRestore, options?: WithHeaders<CallOptions, RestoreFileHeaders>): Answer<StoredFile>
+}
+
+/** The methods of `client.jobs`. */
+export interface JobsResource {
+  /**
+   * List jobs: `GET /v1/jobs`
+   *
+   * Returns the jobs of a project, or your own outside any project if `project_id` is omitted. Finished jobs are kept for 30 days.
+   *
+   * @param query The query parameters.
+   * @param options The signal, the time limit and more.
+   */
+  list (query?: ListJobsQuery, options?: CallOptions): ListAnswer<JobList, Job>
+  /**
+   * Get a job: `GET /v1/jobs/{id}`
+   *
+   * Returns a job and how much of it is done.
+   *
+   * @param id The ID of a job. It starts with `job_`.
+   * @param options The signal, the time limit and more.
+   */
+  get (id: GetJobPath['id'], options?: WithHeaders<CallOptions, GetJobHeaders>): Answer<Job>
+  /**
+   * Cancel a job: `POST /v1/jobs/{id}/cancel`
+   *
+   * Stops a job. What it has done stays done. A folder whose deletion is canceled comes back with the files that are left, with a number in its name if that is taken by now, and at the root if its parent is gone. A job that was canceled before is returned; one that has ended otherwise is 409 INVALID_STATE.
+   *
+   * @param id The ID of a job. It starts with `job_`.
+   * @param options The signal, the time limit and more.
+   */
+  cancel (id: CancelJobPath['id'], options?: WithHeaders<CallOptions, CancelJobHeaders>): Answer<Job>
 }
 
 /** The methods of `client.ai`. */

@@ -117,6 +117,20 @@ export interface CountExpectedBlobsRow {
 }
 
 /**
+ * The number of folders of a workspace, with those that are being deleted.
+ * @see prisma/sql/storage/count-folders.sql
+ */
+export const countFolders = one<{ workspace_id: string }, CountFoldersRow>(
+  'storage/count-folders',
+  `SELECT count(*)::int AS n FROM folders d WHERE d.workspace_id = $1`,
+  ['workspace_id'],
+  { reads: true },
+)
+export interface CountFoldersRow {
+  n: number
+}
+
+/**
  * Counts a download of a link if the link is active. One conditional UPDATE, so that `max_downloads` holds
  * under concurrency.
  * @see prisma/sql/storage/count-link-download.sql
@@ -223,6 +237,16 @@ export interface DeleteFilesOfDeletedUsersRow {
 }
 
 /**
+ * Deletes files. A trigger puts their blobs into quarantine.
+ * @see prisma/sql/storage/delete-files.sql
+ */
+export const deleteFiles = none<{ ids: readonly string[] }>(
+  'storage/delete-files',
+  `DELETE FROM files WHERE id = ANY($1)`,
+  ['ids'],
+)
+
+/**
  * Deletes the folders of deleted users without files.
  * @see prisma/sql/storage/delete-folders-of-deleted-users.sql
  */
@@ -242,6 +266,21 @@ SELECT count(DISTINCT workspace_id)::int AS n FROM deleted`,
 export interface DeleteFoldersOfDeletedUsersRow {
   n: number
 }
+
+/**
+ * Deletes the empty folders of a job. A folder in them that another job deletes loses its parent.
+ * @see prisma/sql/storage/delete-hidden-folders.sql
+ */
+export const deleteHiddenFolders = none<{ job_id: string }>(
+  'storage/delete-hidden-folders',
+  `WITH left_over AS (
+  UPDATE folders d SET parent_id = NULL
+  FROM folders p
+  WHERE p.id = d.parent_id AND p.deletion_job_id = $1 AND d.deletion_job_id <> $1
+)
+DELETE FROM folders d WHERE d.deletion_job_id = $1`,
+  ['job_id'],
+)
 
 /**
  * Deletes a batch of the upload links that expired more than 30 days ago.
@@ -365,7 +404,7 @@ export const findFile = optional<{ id: string }, FindFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1`,
   ['id'],
@@ -386,6 +425,49 @@ export interface FindFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Files by their ids, visible or not, without authorization.
+ * @see prisma/sql/storage/find-files.sql
+ */
+export const findFiles = many<{ ids: readonly string[] }, FindFilesRow>(
+  'storage/find-files',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+FROM files f
+WHERE f.id = ANY($1)
+ORDER BY f.id`,
+  ['ids'],
+  { reads: true },
+)
+export interface FindFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -415,8 +497,8 @@ export interface FindFolderByPathRow {
  */
 export const findFolder = optional<{ id: string; workspace_id: string }, FindFolderRow>(
   'storage/find-folder',
-  `SELECT d.id, d.project_id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
-d.updated_at
+  `SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at, d.project_id
 FROM folders d
 WHERE d.id = $1 AND d.workspace_id = $2 AND d.deleted_at IS NULL`,
   ['id', 'workspace_id'],
@@ -424,7 +506,6 @@ WHERE d.id = $1 AND d.workspace_id = $2 AND d.deleted_at IS NULL`,
 )
 export interface FindFolderRow {
   id: string
-  project_id: string | null
   parent_id: string | null
   name: string
   path: string
@@ -432,6 +513,7 @@ export interface FindFolderRow {
   created_by: string
   created_at: string
   updated_at: string
+  project_id: string | null
 }
 
 /**
@@ -446,9 +528,7 @@ WHERE NOT EXISTS (
   SELECT FROM files f
   WHERE f.workspace_id = $2 AND coalesce(f.folder_id, '') = coalesce($3, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize(n.name, NFC), 0)
   AND normalize(f.name, NFC) = normalize(n.name, NFC))
-    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 )
 ORDER BY n.position LIMIT 1`,
   ['names', 'workspace_id', 'folder_id', 'besides'],
@@ -456,6 +536,46 @@ ORDER BY n.position LIMIT 1`,
 )
 export interface FindFreeNameRow {
   name: string
+}
+
+/**
+ * The first of the paths that no folder has.
+ * @see prisma/sql/storage/find-free-path.sql
+ */
+export const findFreePath = optional<{ paths: readonly string[]; workspace_id: string }, FindFreePathRow>(
+  'storage/find-free-path',
+  `SELECT n.path AS "path"
+FROM unnest($1::text[]) WITH ORDINALITY AS n (path, position)
+WHERE NOT EXISTS (
+  SELECT FROM folders d
+  WHERE d.workspace_id = $2 AND d.deleted_at IS NULL AND md5(d.path) = md5(n.path)
+    AND d.path = n.path
+)
+ORDER BY n.position LIMIT 1`,
+  ['paths', 'workspace_id'],
+  { reads: true },
+)
+export interface FindFreePathRow {
+  path: string
+}
+
+/**
+ * A folder that a job deletes, and the path of its parent if that is visible.
+ * @see prisma/sql/storage/find-hidden-folder.sql
+ */
+export const findHiddenFolder = optional<{ id: string; job_id: string }, FindHiddenFolderRow>(
+  'storage/find-hidden-folder',
+  `SELECT d.name, d.path, p.id AS "parent_id", p.path AS "parent_path"
+FROM folders d LEFT JOIN folders p ON p.id = d.parent_id AND p.deleted_at IS NULL
+WHERE d.id = $1 AND d.deletion_job_id = $2`,
+  ['id', 'job_id'],
+  { reads: true },
+)
+export interface FindHiddenFolderRow {
+  name: string
+  path: string
+  parent_id: string | null
+  parent_path: string | null
 }
 
 /**
@@ -509,12 +629,10 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM file_links l JOIN files f ON f.id = l.file_id
   JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
-WHERE l.digest = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+WHERE l.digest = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
   AND CASE WHEN f.project_id IS NULL THEN u.status = 'active' ELSE p.status <> 'deleted' END`,
   ['digest'],
   { reads: true },
@@ -536,6 +654,8 @@ export interface FindLinkedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -653,6 +773,26 @@ export interface HasFilesRow {
 }
 
 /**
+ * Makes a folder, and those in it, invisible for a job that deletes them. Returns the number of its files.
+ * @see prisma/sql/storage/hide-folder.sql
+ */
+export const hideFolder = one<{ job_id: string; workspace_id: string; id: string; path: string }, HideFolderRow>(
+  'storage/hide-folder',
+  `WITH hidden AS (
+  UPDATE folders d SET deleted_at = now(), deletion_job_id = $1
+  WHERE d.workspace_id = $2 AND d.deleted_at IS NULL
+    AND (d.id = $3 OR starts_with(d.path, $4 || '/'))
+  RETURNING d.id
+)
+SELECT count(f.id) AS "files"
+FROM hidden LEFT JOIN files f ON f.folder_id = hidden.id AND f.trashed_at IS NULL`,
+  ['job_id', 'workspace_id', 'id', 'path'],
+)
+export interface HideFolderRow {
+  files: number
+}
+
+/**
  * Inserts an avatar whose blobs are stored.
  * @see prisma/sql/storage/insert-avatar.sql
  */
@@ -688,7 +828,7 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['id', 'project_id', 'owner_id', 'name', 'folder_id', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
 export interface InsertFileRow {
@@ -706,11 +846,42 @@ export interface InsertFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * Inserts a folder. Does not check the limit.
+ * @see prisma/sql/storage/insert-folder.sql
+ */
+export const insertFolder = one<{ id: string; project_id: string | null; owner_id: string; parent_id: string | null; name: string; path: string; metadata: object | string; created_at: Date | string }, InsertFolderRow>(
+  'storage/insert-folder',
+  `WITH d AS (
+  INSERT INTO folders
+    (id, project_id, owner_id, workspace_id, parent_id, name, path, metadata, created_at, updated_at)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
+    $7, $8, $8)
+  RETURNING *
+)
+SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at, d.project_id FROM d`,
+  ['id', 'project_id', 'owner_id', 'parent_id', 'name', 'path', 'metadata', 'created_at'],
+)
+export interface InsertFolderRow {
+  id: string
+  parent_id: string | null
+  name: string
+  path: string
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
 }
 
 /**
@@ -851,9 +1022,7 @@ export const isNameTaken = one<{ workspace_id: string; folder_id: string | null;
   SELECT FROM files f
   WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
   AND normalize(f.name, NFC) = normalize($3, NFC))
-    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+    AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 ) AS is_taken`,
   ['workspace_id', 'folder_id', 'name', 'besides'],
   { reads: true },
@@ -879,9 +1048,7 @@ export const listAllLinks = page<{}, { reader: string; least_role: 'owner' | 'ad
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_downloads, l.download_count, l.created_by,
 l.expires_at, l.metadata, l.created_at, l.updated_at
 FROM file_links l JOIN files f ON f.id = l.file_id
-WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
+WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
     names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'file_id', 'status', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
@@ -1001,8 +1168,95 @@ export interface ListFileBlobsRow {
 }
 
 /**
+ * The files in a folder, by name: those after a place.
+ * @see prisma/sql/storage/list-files-of-folder.sql
+ */
+export const listFilesOfFolder = many<{ workspace_id: string; folder_id: string; after_name: string; after_id: string; limit: number }, ListFilesOfFolderRow>(
+  'storage/list-files-of-folder',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
+FROM files f
+WHERE f.workspace_id = $1 AND f.folder_id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  AND (lower(f.name), f.id) > ($3, $4)
+ORDER BY lower(f.name), f.id LIMIT $5`,
+  ['workspace_id', 'folder_id', 'after_name', 'after_id', 'limit'],
+  { reads: true },
+)
+export interface ListFilesOfFolderRow {
+  id: string
+  name: string
+  folder_id: string
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  sort_name: string
+}
+
+/**
+ * The files at the root of a workspace, by name: those after a place.
+ * @see prisma/sql/storage/list-files-of-root.sql
+ */
+export const listFilesOfRoot = many<{ workspace_id: string; after_name: string; after_id: string; limit: number }, ListFilesOfRootRow>(
+  'storage/list-files-of-root',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
+FROM files f
+WHERE f.workspace_id = $1 AND f.folder_id IS NULL AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  AND (lower(f.name), f.id) > ($2, $3)
+ORDER BY lower(f.name), f.id LIMIT $4`,
+  ['workspace_id', 'after_name', 'after_id', 'limit'],
+  { reads: true },
+)
+export interface ListFilesOfRootRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+  sort_name: string
+}
+
+/**
  * The files of a workspace, or of all that a user can read. TypeIDs sort by creation time. The total without
- * filters is the maintained count, minus files in the trash and expired files that are not deleted yet.
+ * filters is the maintained count, minus files in the trash, expired files that are not deleted yet, and
+ * those of folders that are being deleted.
  * @see prisma/sql/storage/list-files.sql
  */
 export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; content_type_pattern: string; visibility: readonly ('private' | 'public')[]; tag: string; path: string; folder: string; in_root: boolean; folder_id: string; name: string; name_pattern: string; without_purposes: readonly string[]; created_by: string }, 'created_at' | 'name' | 'bytes' | 'updated_at', ListFilesRow>(
@@ -1012,11 +1266,9 @@ export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
+WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
     names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'folder', 'in_root', 'folder_id', 'name', 'name_pattern', 'without_purposes', 'created_by'],
     filters: {
       reader: { sql: `f.workspace_id IN (
@@ -1055,7 +1307,11 @@ WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
     totals: {
       '': `SELECT coalesce((SELECT files - trashed_files FROM storage_usage WHERE workspace_id = $5), 0)
   - (SELECT count(*) FROM files f
-     WHERE f.workspace_id = $5 AND f.expires_at <= now() AND f.trashed_at IS NULL) AS total`,
+     WHERE f.workspace_id = $5 AND f.expires_at <= now() AND f.trashed_at IS NULL
+       AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  - (SELECT coalesce(sum(j.total - j.done), 0)::bigint FROM tracked_jobs j
+     WHERE j.workspace_id = $5 AND j.status IN ('queued', 'running')
+       AND j.type = 'folder_delete') AS total`,
     },
   },
 )
@@ -1074,11 +1330,92 @@ export interface ListFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * The folders in a folder, or at the root, by name: those after a place.
+ * @see prisma/sql/storage/list-folders-of-level.sql
+ */
+export const listFoldersOfLevel = many<{ workspace_id: string; folder_id: string | null; after_name: string; after_id: string; limit: number }, ListFoldersOfLevelRow>(
+  'storage/list-folders-of-level',
+  `SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at, d.project_id, lower(d.name) AS "sort_name"
+FROM folders d
+WHERE d.workspace_id = $1 AND d.deleted_at IS NULL AND d.parent_id IS NOT DISTINCT FROM $2
+  AND (lower(d.name), d.id) > ($3, $4)
+ORDER BY lower(d.name), d.id LIMIT $5`,
+  ['workspace_id', 'folder_id', 'after_name', 'after_id', 'limit'],
+  { reads: true },
+)
+export interface ListFoldersOfLevelRow {
+  id: string
+  parent_id: string | null
+  name: string
+  path: string
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  sort_name: string
+}
+
+/**
+ * The folders of a workspace, or of all that a user can read.
+ * @see prisma/sql/storage/list-folders.sql
+ */
+export const listFolders = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; in_root: boolean; parent_id: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListFoldersRow>(
+  'storage/list-folders',
+  {
+    select: `SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at, d.project_id
+FROM folders d
+WHERE d.deleted_at IS NULL`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'in_root', 'parent_id', 'name_pattern', 'created_by'],
+    filters: {
+      reader: { sql: `d.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.storage_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `d.workspace_id = $5`, searches: true },
+      organization_id: { sql: `d.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `d.created_at >= $7`, searches: true },
+      created_before: { sql: `d.created_at < $8`, searches: true },
+      updated_after: { sql: `d.updated_at >= $9`, searches: true },
+      updated_before: { sql: `d.updated_at < $10`, searches: true },
+      metadata: { sql: `d.metadata <> '{}' AND d.metadata @> $11::jsonb`, searches: true },
+      in_root: { sql: `d.parent_id IS NULL AND $12` },
+      parent_id: { sql: `d.parent_id = $13`, searches: true },
+      name_pattern: { sql: `lower(d.name) LIKE lower($14)`, searches: true },
+      created_by: { sql: `d.owner_id = $15` },
+    },
+    sorts: {
+      created_at: `d.id`,
+      name: `lower(d.name)`,
+      updated_at: `d.updated_at`,
+    },
+    id: `d.id`,
+    totals: {
+    },
+  },
+)
+export interface ListFoldersRow {
+  id: string
+  parent_id: string | null
+  name: string
+  path: string
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
 }
 
 /**
@@ -1161,6 +1498,72 @@ ORDER BY k.key LIMIT $4`,
 export interface ListRemovableBlobsRow {
   key: string
   bytes: number
+}
+
+/**
+ * The files in the trash of a workspace, or of all that a user can read.
+ * @see prisma/sql/storage/list-trash.sql
+ */
+export const listTrash = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; name_pattern: string; created_by: string }, 'trashed_at' | 'created_at' | 'name' | 'bytes' | 'updated_at', ListTrashRow>(
+  'storage/list-trash',
+  {
+    select: `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+FROM files f
+WHERE (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))`,
+    names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'name_pattern', 'created_by'],
+    filters: {
+      reader: { sql: `f.workspace_id IN (
+  SELECT my.project_id FROM members my
+  WHERE my.user_id = $1 AND my.project_status <> 'deleted' AND my.storage_role <= $2::"MemberRole"
+    AND ($3::text[] IS NULL OR my.project_id = ANY($3))
+  UNION ALL SELECT $4::text)`, otherwise: `f.workspace_id = $5`, searches: true },
+      organization_id: { sql: `f.project_id IN (SELECT its.id FROM projects its WHERE its.organization_id = $6)`, searches: true },
+      created_after: { sql: `f.id >= id_at('file', $7)`, searches: true },
+      created_before: { sql: `f.id < id_at('file', $8)`, searches: true },
+      updated_after: { sql: `f.updated_at >= $9`, searches: true },
+      updated_before: { sql: `f.updated_at < $10`, searches: true },
+      metadata: { sql: `f.metadata <> '{}' AND f.metadata @> $11::jsonb`, searches: true },
+      name_pattern: { sql: `lower(f.name) LIKE lower($12)`, searches: true },
+      created_by: { sql: `f.owner_id = $13` },
+    },
+    sorts: {
+      trashed_at: `f.trashed_at`,
+      created_at: `f.id`,
+      name: `lower(f.name)`,
+      bytes: `f.bytes`,
+      updated_at: `f.updated_at`,
+    },
+    id: `f.id`,
+    totals: {
+    },
+  },
+)
+export interface ListTrashRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
 }
 
 /**
@@ -1265,7 +1668,8 @@ export interface ListUploadLinksRow {
 }
 
 /**
- * Locks a file for its deletion if it has expired and no other transaction has locked it.
+ * Locks a file for its deletion if it has expired and no other transaction has locked it. The job that
+ * deletes a folder counts the files in it.
  * @see prisma/sql/storage/lock-expired-file.sql
  */
 export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
@@ -1274,9 +1678,9 @@ export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
-WHERE f.id = $1 AND f.expires_at <= now()
+WHERE f.id = $1 AND f.expires_at <= now() AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL)
 FOR UPDATE OF f SKIP LOCKED`,
   ['id'],
 )
@@ -1295,6 +1699,8 @@ export interface LockExpiredFileRow {
   tags: string[]
   download_count: number
   expires_at: string
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -1356,15 +1762,13 @@ export const lockFile = optional<{ user_id: string | null; id: string }, LockFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id FOR SHARE) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
-WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 FOR NO KEY UPDATE OF f`,
   ['user_id', 'id'],
 )
@@ -1383,6 +1787,8 @@ export interface LockFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -1405,13 +1811,11 @@ export const lockFilesAtPlace = many<{ workspace_id: string; folder_id: string |
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
   AND normalize(f.name, NFC) = normalize($3, NFC))
-  AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  AND f.id <> $4 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 ORDER BY f.id LIMIT $5
 FOR UPDATE OF f`,
   ['workspace_id', 'folder_id', 'name', 'besides', 'limit'],
@@ -1431,11 +1835,30 @@ export interface LockFilesAtPlaceRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
   project_id: string | null
   owner_id: string
+}
+
+/**
+ * Locks some of the files that are left in the folders that a job deletes.
+ * @see prisma/sql/storage/lock-files-of-deletion.sql
+ */
+export const lockFilesOfDeletion = many<{ job_id: string; limit: number }, LockFilesOfDeletionRow>(
+  'storage/lock-files-of-deletion',
+  `SELECT f.id
+FROM folders d JOIN files f ON f.folder_id = d.id
+WHERE d.deletion_job_id = $1 AND f.trashed_at IS NULL
+LIMIT $2
+FOR NO KEY UPDATE OF f`,
+  ['job_id', 'limit'],
+)
+export interface LockFilesOfDeletionRow {
+  id: string
 }
 
 /**
@@ -1452,6 +1875,47 @@ export interface LockProjectOfUploadLinkRow {
 }
 
 /**
+ * Locks some of the files whose time in the trash is over, except those that another transaction has locked.
+ * @see prisma/sql/storage/lock-purgeable-files.sql
+ */
+export const lockPurgeableFiles = many<{ limit: number }, LockPurgeableFilesRow>(
+  'storage/lock-purgeable-files',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+FROM files f
+WHERE f.trashed_at IS NOT NULL AND f.purge_at <= now()
+ORDER BY f.purge_at, f.id LIMIT $1
+FOR UPDATE OF f SKIP LOCKED`,
+  ['limit'],
+)
+export interface LockPurgeableFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string
+  purge_at: string
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * A file that is copied, with the key of its blob. Its lock keeps the row, and so the blob, until the
  * transaction ends.
  * @see prisma/sql/storage/lock-source-file.sql
@@ -1462,11 +1926,9 @@ export const lockSourceFile = optional<{ id: string }, LockSourceFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM files f
-WHERE f.id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+WHERE f.id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 FOR SHARE OF f`,
   ['id'],
 )
@@ -1485,6 +1947,8 @@ export interface LockSourceFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
@@ -1507,6 +1971,95 @@ export const lockStorage = one<{ workspace_id: string; besides: string | null },
 export interface LockStorageRow {
   taken: number
   used: number
+}
+
+/**
+ * Locks some of the files that came into the trash of a workspace until a time.
+ * @see prisma/sql/storage/lock-trash.sql
+ */
+export const lockTrash = many<{ workspace_id: string; until: Date | string; limit: number }, LockTrashRow>(
+  'storage/lock-trash',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+FROM files f
+WHERE f.workspace_id = $1 AND f.trashed_at <= $2
+ORDER BY f.trashed_at, f.id LIMIT $3
+FOR UPDATE OF f`,
+  ['workspace_id', 'until', 'limit'],
+)
+export interface LockTrashRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Like `lock-file`, for a file in the trash.
+ * @see prisma/sql/storage/lock-trashed-file.sql
+ */
+export const lockTrashedFile = optional<{ user_id: string | null; id: string }, LockTrashedFileRow>(
+  'storage/lock-trashed-file',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = f.project_id FOR SHARE) AS project_status
+FROM files f JOIN users u ON u.id = f.owner_id
+WHERE f.id = $2 AND (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))
+FOR NO KEY UPDATE OF f`,
+  ['user_id', 'id'],
+)
+export interface LockTrashedFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  blob_key: string
+  owner_status: 'active' | 'disabled' | 'deleted'
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
@@ -1597,6 +2150,23 @@ export interface LockUploadRow {
 }
 
 /**
+ * The characters of the longest path in a folder, with its own.
+ * @see prisma/sql/storage/longest-path.sql
+ */
+export const longestPath = one<{ workspace_id: string; id: string; path: string }, LongestPathRow>(
+  'storage/longest-path',
+  `SELECT max(char_length(d.path)) AS "length"
+FROM folders d
+WHERE d.workspace_id = $1 AND d.deleted_at IS NULL
+  AND (d.id = $2 OR starts_with(d.path, $3 || '/'))`,
+  ['workspace_id', 'id', 'path'],
+  { reads: true },
+)
+export interface LongestPathRow {
+  length: number
+}
+
+/**
  * Moves a locked file to a workspace and a folder of it. A trigger changes the usage of both workspaces.
  * @see prisma/sql/storage/move-file.sql
  */
@@ -1607,6 +2177,21 @@ SET project_id = $1, owner_id = $2, workspace_id = coalesce($1, $2),
   folder_id = $3, name = $4, updated_at = greatest(now(), updated_at + interval '1 millisecond')
 WHERE f.id = $5`,
   ['project_id', 'owner_id', 'folder_id', 'name', 'id'],
+)
+
+/**
+ * Gives a folder another parent or name, and with it the folders in it another path.
+ * @see prisma/sql/storage/move-folder.sql
+ */
+export const moveFolder = none<{ new_path: string; path: string; id: string; name: string; parent_id: string | null; workspace_id: string }>(
+  'storage/move-folder',
+  `UPDATE folders d
+SET path = $1 || substr(d.path, char_length($2) + 1),
+  name = CASE WHEN d.id = $3 THEN $4 ELSE d.name END,
+  parent_id = CASE WHEN d.id = $3 THEN $5 ELSE d.parent_id END
+WHERE d.workspace_id = $6 AND d.deleted_at IS NULL
+  AND (d.id = $3 OR starts_with(d.path, $2 || '/'))`,
+  ['new_path', 'path', 'id', 'name', 'parent_id', 'workspace_id'],
 )
 
 /**
@@ -1650,15 +2235,13 @@ export const readFile = optional<{ user_id: string | null; id: string }, ReadFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
-WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL
-  AND (f.folder_id IS NULL
-    OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
+WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
   ['user_id', 'id'],
   { reads: true },
 )
@@ -1677,11 +2260,46 @@ export interface ReadFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
   created_by: string
   created_at: string
   updated_at: string
   blob_key: string
   owner_status: 'active' | 'disabled' | 'deleted'
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * A folder that is not being deleted, its workspace and the caller's access to it.
+ * @see prisma/sql/storage/read-folder.sql
+ */
+export const readFolder = optional<{ user_id: string; id: string }, ReadFolderRow>(
+  'storage/read-folder',
+  `SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
+d.updated_at, d.workspace_id, d.project_id, d.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = d.project_id) AS project_status
+FROM folders d
+WHERE d.id = $2 AND d.deleted_at IS NULL`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadFolderRow {
+  id: string
+  parent_id: string | null
+  name: string
+  path: string
+  metadata: Record<string, string>
+  created_by: string
+  created_at: string
+  updated_at: string
+  workspace_id: string
   project_id: string | null
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -1752,6 +2370,54 @@ export const readLinkStatus = optional<{ id: string }, ReadLinkStatusRow>(
 )
 export interface ReadLinkStatusRow {
   status: Schemas['FileLink']['status']
+}
+
+/**
+ * Like `read-file`, for a file in the trash.
+ * @see prisma/sql/storage/read-trashed-file.sql
+ */
+export const readTrashedFile = optional<{ user_id: string | null; id: string }, ReadTrashedFileRow>(
+  'storage/read-trashed-file',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = f.project_id) AS project_status
+FROM files f JOIN users u ON u.id = f.owner_id
+WHERE f.id = $2 AND (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadTrashedFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  blob_key: string
+  owner_status: 'active' | 'disabled' | 'deleted'
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
 }
 
 /**
@@ -1917,6 +2583,50 @@ export const restartQuarantine = none<{}>(
 )
 
 /**
+ * Takes a file out of the trash, into a folder.
+ * @see prisma/sql/storage/restore-file.sql
+ */
+export const restoreFile = one<{ folder_id: string | null; name: string; id: string }, RestoreFileRow>(
+  'storage/restore-file',
+  `WITH f AS (
+  UPDATE files t
+  SET trashed_at = NULL, purge_at = NULL, trashed_by = NULL, trashed_path = NULL, folder_id = $1,
+    name = $2, updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  WHERE t.id = $3
+  RETURNING *
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+  ['folder_id', 'name', 'id'],
+)
+export interface RestoreFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Revokes a link, unless it is revoked already.
  * @see prisma/sql/storage/revoke-link.sql
  */
@@ -1991,6 +2701,21 @@ export interface SetTempNameRow {
 }
 
 /**
+ * Makes the folders visible again whose deletion is canceled.
+ * @see prisma/sql/storage/show-folder.sql
+ */
+export const showFolder = none<{ new_path: string; path: string; id: string; name: string; parent_id: string | null; job_id: string }>(
+  'storage/show-folder',
+  `UPDATE folders d
+SET deleted_at = NULL, deletion_job_id = NULL,
+  path = $1 || substr(d.path, char_length($2) + 1),
+  name = CASE WHEN d.id = $3 THEN $4 ELSE d.name END,
+  parent_id = CASE WHEN d.id = $3 THEN $5 ELSE d.parent_id END
+WHERE d.deletion_job_id = $6`,
+  ['new_path', 'path', 'id', 'name', 'parent_id', 'job_id'],
+)
+
+/**
  * The blobs in quarantine by reason, without those that a row refers to.
  * @see prisma/sql/storage/summarize-quarantine.sql
  */
@@ -2008,6 +2733,67 @@ export interface SummarizeQuarantineRow {
   n: number
   bytes: number
   since: string
+}
+
+/**
+ * The number of files in the trash of a workspace, and when the last one came there.
+ * @see prisma/sql/storage/summarize-trash.sql
+ */
+export const summarizeTrash = one<{ workspace_id: string }, SummarizeTrashRow>(
+  'storage/summarize-trash',
+  `SELECT count(*) AS "files", max(f.trashed_at) AS "last_at"
+FROM files f WHERE f.workspace_id = $1 AND f.trashed_at IS NOT NULL`,
+  ['workspace_id'],
+  { reads: true },
+)
+export interface SummarizeTrashRow {
+  files: number
+  last_at: string | null
+}
+
+/**
+ * Moves files to the trash.
+ * @see prisma/sql/storage/trash-files.sql
+ */
+export const trashFiles = many<{ days: number; user_id: string; ids: readonly string[] }, TrashFilesRow>(
+  'storage/trash-files',
+  `WITH f AS (
+  UPDATE files t
+  SET trashed_at = now(), purge_at = now() + make_interval(days => $1), trashed_by = $2,
+    trashed_path = coalesce((SELECT d.path FROM folders d WHERE d.id = t.folder_id), ''), folder_id = NULL,
+    updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  WHERE t.id = ANY($3) AND t.trashed_at IS NULL
+  RETURNING *
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
+  ['days', 'user_id', 'ids'],
+)
+export interface TrashFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
 }
 
 /**

@@ -78,8 +78,8 @@ export interface FindJobTypeRow {
 export const insertJob = one<{ id: string; type: string; project_id: string | null; owner_id: string; resource_id: string | null; total: number; until: Date | string | null; created_at: Date | string }, InsertJobRow>(
   'tracked_jobs/insert-job',
   `WITH j AS (
-  INSERT INTO tracked_jobs (id, type, project_id, owner_id, workspace_id, resource_id, total, until, created_at,
-    updated_at)
+  INSERT INTO tracked_jobs
+    (id, type, project_id, owner_id, workspace_id, resource_id, total, until, created_at, updated_at)
   VALUES ($1, $2, $3, $4, coalesce($3, $4), $5, $6,
     $7, $8, $8)
   RETURNING *

@@ -1,6 +1,6 @@
-// Random operations on folders and files by several clients at once, compared with a tree in memory: each client
-// has a folder of its own, so its tree is known. Workers are stopped and started meanwhile. `npm run faults` does
-// thousands of operations.
+// Random operations on folders and files by several clients at once, compared with a tree in memory: each
+// client has a folder of its own, so its tree is known. Workers are stopped and started meanwhile. `npm run
+// faults` does thousands of operations.
 import t, { type Test } from 'tap'
 import { createTrackedJobWorker } from '../../services/jobs/worker.ts'
 import { storageJobs } from '../../services/storage/storage-jobs.ts'
