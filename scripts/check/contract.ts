@@ -166,11 +166,14 @@ function cursorProblems(operations: Operation[]): string[] {
 /** Lists of a project whose items belong to people or a conversation, not to their authors. */
 const withoutAuthor = ['listServiceAccounts', 'listMembers', 'listInvitations', 'listSessionMessages']
 
+/** The items of one folder, which is in one project. */
+const ofOneProject = ['listStorageItems']
+
 /** A list of resources in projects is filtered by organization, and by the author that its items name. */
 function filterProblems(each: Operation): string[] {
   const { document, operation } = each
   const pagination = paginationOf(each)
-  if (pagination === null || !has(each, 'limit')) return []
+  if (pagination === null || !has(each, 'limit') || ofOneProject.includes(operation.operationId)) return []
   const ok = resolve(document, operation.responses['200'].content['application/json'].schema)
   const item = resolve(document, resolve(document, ok.properties.data).items)?.properties ?? {}
   const isInProjects = has(each, 'project_id') || operation['x-project-access'] !== undefined

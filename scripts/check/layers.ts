@@ -32,6 +32,7 @@ const layers: Layer[][] = [
   ],
   [{ files: 'services/organizations/' }],
   [{ files: 'services/events/' }],
+  [{ files: 'services/jobs/' }],
   [
     { files: 'services/auth/' },
     { files: 'services/budgets/' },
