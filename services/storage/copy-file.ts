@@ -146,7 +146,7 @@ async function choosePlace(
   const ownFolder = target.projectId === file.project_id ? file.folder_id : null
   const choice = path === undefined ? { folderId: folderId === undefined ? ownFolder : folderId } : { path }
   const folder = await chooseFolder(tx, services.events, target, choice)
-  const place = { workspaceId: target.workspaceId, folder, name, besides }
+  const place = { workspaceId: target.workspaceId, folder, name, besides, userId: target.ownerId }
   return { folder, name: await claimPlace(tx, services, place, policy) }
 }
 
