@@ -4,7 +4,7 @@
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { isObject } from '../../infra/validation/strict-json.ts'
-import { acquaint } from '../support/database/db-fixtures.ts'
+import { acquaint, createApiKey } from '../support/database/db-fixtures.ts'
 import {
   pathOf,
   send,
@@ -172,6 +172,8 @@ async function uniqueBody({
   return {
     ...body,
     ...(id === 'addPasskey' && { credential: await anotherCredential(caller) }),
+    // A key has at most ten budgets.
+    ...(id === 'createBudget' && { subject_id: (await createApiKey(server, caller.id)).id }),
     ...(id === 'addMember' && { user_id: await newColleague(caller) }),
     ...(id === 'createFolder' && { name: `text ${count}` }),
     ...('email' in body && { email: `${count}@text.example` }),
