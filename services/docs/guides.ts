@@ -19,6 +19,7 @@ export const guideNames = [
   'pagination',
   'idempotency',
   'files',
+  'folders-and-sync',
   'knowledge-and-chat',
   'models-and-messages',
   'openai-clients',

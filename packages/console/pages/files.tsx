@@ -1,4 +1,4 @@
-// Files: folders, uploads by drop or choice, and a preview.
+// Files: a folder or the files that match filters, uploads by drop or choice, and a preview.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
@@ -7,10 +7,20 @@ import { detailAt, listAt } from '../model.ts'
 import { href, type PageProps } from '../router.ts'
 import { contentOf, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { FolderPage } from './folder.tsx'
 import { UploadArea, useUploaded } from './upload-area.tsx'
 import { fileTarget, type Target } from './uploads.ts'
 
-export function FilesPage({ path, query, values }: PageProps) {
+/** Without filters a folder is shown, with filters the list of all files that match. */
+export function FilesPage(props: PageProps) {
+  const isFolder = [...props.query.keys()].every((name) =>
+    ['project_id', 'folder_id', 'cursor'].includes(name),
+  )
+  if (!isFolder || !isAllowed('listStorageItems')) return <FoundFiles {...props} />
+  return <FolderPage query={props.query} />
+}
+
+function FoundFiles({ path, query, values }: PageProps) {
   const { page: list } = listAt(path)!
   const round = useUploaded()
   const folder = foldersOf(query.get('path')).join('/')

@@ -19,6 +19,7 @@ export function UploadArea({ label, hint = '', targetIn }: Props) {
   const [isOver, setIsOver] = useState(false)
   useEffect(() => {
     const over = (event: DragEvent): void => {
+      if (!event.dataTransfer!.types.includes('Files')) return
       event.preventDefault()
       setIsOver(true)
     }
