@@ -135,6 +135,8 @@ export const errorCodes = {
       role: 'message_role',
       session: 'no_session',
       removed: 'answer_removed',
+      empty: 'empty',
+      max_files: 'max_files',
       picture: 'picture',
       in_progress: 'in_progress',
       email_taken: 'email_taken',

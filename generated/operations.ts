@@ -310,6 +310,10 @@ export interface OperationsByTag {
     | 'moveFile'
     | 'downloadFile'
     | 'getStorageUsage'
+  'storage-archives':
+    | 'createArchive'
+    | 'getArchive'
+    | 'downloadArchive'
   'storage-folders':
     | 'listFolders'
     | 'createFolder'
@@ -475,6 +479,7 @@ export type BinaryOperationId =
   | 'getAvatarImage'
   | 'downloadFile'
   | 'downloadByLink'
+  | 'downloadArchive'
   | 'getFileImage'
   | 'getImageByLink'
   | 'getOpenAiFileContent'
@@ -4031,6 +4036,77 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: null,
+    filesOrigin: true,
+    secretAnswer: false
+  },
+  createArchive: {
+    id: "createArchive",
+    method: "POST",
+    path: "/v1/storage/archives",
+    url: "/v1/storage/archives",
+    tag: "storage-archives",
+    scopes: ["storage:read"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyArchiveCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyArchive"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  getArchive: {
+    id: "getArchive",
+    method: "GET",
+    path: "/v1/storage/archives/{id}",
+    url: "/v1/storage/archives/:id",
+    tag: "storage-archives",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathArchiveId","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyArchive"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  downloadArchive: {
+    id: "downloadArchive",
+    method: "GET",
+    path: "/v1/storage/archives/{id}/content",
+    url: "/v1/storage/archives/:id/content",
+    tag: "storage-archives",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathArchiveId","query":"queryNone","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    errors: [400,401,403,404,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      304: {"contentType":null},
+      307: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
     filesOrigin: true,
     secretAnswer: false
   },

@@ -43,6 +43,7 @@ import { projects } from '../handlers/projects.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
+import { storageArchives } from '../handlers/storage-archives.ts'
 import { storageFolders } from '../handlers/storage-folders.ts'
 import { storageImages } from '../handlers/storage-images.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
@@ -104,6 +105,7 @@ export const handlers: Operations = {
   ...serviceAccounts,
   ...signInPages,
   ...storage,
+  ...storageArchives,
   ...storageFolders,
   ...storageImages,
   ...storageLinks,
@@ -270,6 +272,9 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageLinks, 'revokeFileLink'>>,
   Holds<Exact<typeof storageLinks, 'listAllFileLinks'>>,
   Holds<Exact<typeof storageLinks, 'downloadByLink'>>,
+  Holds<Exact<typeof storageArchives, 'createArchive'>>,
+  Holds<Exact<typeof storageArchives, 'getArchive'>>,
+  Holds<Exact<typeof storageArchives, 'downloadArchive'>>,
   Holds<Exact<typeof storageUploadLinks, 'listUploadLinks'>>,
   Holds<Exact<typeof storageUploadLinks, 'createUploadLink'>>,
   Holds<Exact<typeof storageUploadLinks, 'getUploadLink'>>,
@@ -552,6 +557,9 @@ export const skeleton = {
     '/v1/storage/files/{id}/links/{link_id}': { get: route('getFileLink'), delete: route('revokeFileLink') },
     '/v1/storage/links': { get: route('listAllFileLinks') },
     '/v1/storage/links/{token}': { get: route('downloadByLink') },
+    '/v1/storage/archives': { post: route('createArchive') },
+    '/v1/storage/archives/{id}': { get: route('getArchive') },
+    '/v1/storage/archives/{id}/content': { get: route('downloadArchive') },
     '/v1/storage/upload-links': { get: route('listUploadLinks'), post: route('createUploadLink') },
     '/v1/storage/upload-links/{id}': { get: route('getUploadLink'), delete: route('revokeUploadLink') },
     '/v1/storage/upload-links/{token}/files': { post: route('uploadByLink') },

@@ -30,6 +30,7 @@ export type IdPrefix =
   | 'job'
   | 'lnk'
   | 'ulk'
+  | 'arc'
   | 'avt'
   | 'upl'
   | 'exp'

@@ -206,6 +206,25 @@ export const deleteAvatarOfUser = none<{ user_id: string }>(
 )
 
 /**
+ * Deletes a batch of the archives that have expired.
+ * @see prisma/sql/storage/delete-expired-archives.sql
+ */
+export const deleteExpiredArchives = one<{ limit: number }, DeleteExpiredArchivesRow>(
+  'storage/delete-expired-archives',
+  `WITH deleted AS (
+  DELETE FROM archives WHERE id = ANY(ARRAY(
+    SELECT id FROM archives WHERE expires_at < now() LIMIT $1
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteExpiredArchivesRow {
+  n: number
+}
+
+/**
  * Deletes a file. A trigger puts its blob into quarantine.
  * @see prisma/sql/storage/delete-file.sql
  */
@@ -309,6 +328,18 @@ export const deleteQuarantinedBlobs = none<{ keys: readonly string[] }>(
   'storage/delete-quarantined-blobs',
   `DELETE FROM quarantined_blobs WHERE key = ANY($1)`,
   ['keys'],
+)
+
+/**
+ * Deletes all but the latest archives of a user.
+ * @see prisma/sql/storage/delete-surplus-archives.sql
+ */
+export const deleteSurplusArchives = none<{ owner_id: string; kept: number }>(
+  'storage/delete-surplus-archives',
+  `DELETE FROM archives WHERE id IN (
+  SELECT id FROM archives WHERE owner_id = $1 ORDER BY id DESC OFFSET $2
+)`,
+  ['owner_id', 'kept'],
 )
 
 /**
@@ -793,6 +824,47 @@ export interface HideFolderRow {
 }
 
 /**
+ * Inserts entries of an archive, numbered from `first`.
+ * @see prisma/sql/storage/insert-archive-entries.sql
+ */
+export const insertArchiveEntries = none<{ archive_id: string; first: number; file_ids: readonly string[]; blob_keys: readonly string[]; names: readonly string[]; sizes: readonly number[]; times: readonly (Date | string)[]; offsets: readonly number[]; central_offsets: readonly number[] }>(
+  'storage/insert-archive-entries',
+  `INSERT INTO archive_entries (archive_id, number, file_id, blob_key, name, bytes, modified_at, "offset",
+  central_offset)
+SELECT $1, $2::int + e.n::int - 1, e.file_id, e.blob_key, e.name, e.bytes, e.modified_at,
+  e.place, e.central
+FROM unnest($3::text[], $4::text[], $5::text[], $6::bigint[], $7::timestamptz[],
+  $8::bigint[], $9::bigint[])
+  WITH ORDINALITY AS e(file_id, blob_key, name, bytes, modified_at, place, central, n)`,
+  ['archive_id', 'first', 'file_ids', 'blob_keys', 'names', 'sizes', 'times', 'offsets', 'central_offsets'],
+)
+
+/**
+ * Inserts an archive. `directory`: where the directory of its ZIP begins.
+ * @see prisma/sql/storage/insert-archive.sql
+ */
+export const insertArchive = one<{ id: string; project_id: string | null; owner_id: string; name: string; files: number; directory: number; bytes: number; created_at: Date | string; expires_at: Date | string }, InsertArchiveRow>(
+  'storage/insert-archive',
+  `WITH a AS (
+  INSERT INTO archives (id, project_id, owner_id, name, files, directory, bytes, created_at, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+  RETURNING *
+)
+SELECT a.id, a.name, a.files, a.bytes, a.owner_id AS created_by, a.expires_at, a.created_at, a.project_id FROM a`,
+  ['id', 'project_id', 'owner_id', 'name', 'files', 'directory', 'bytes', 'created_at', 'expires_at'],
+)
+export interface InsertArchiveRow {
+  id: string
+  name: string
+  files: number
+  bytes: number
+  created_by: string
+  expires_at: string
+  created_at: string
+  project_id: string | null
+}
+
+/**
  * Inserts an avatar whose blobs are stored.
  * @see prisma/sql/storage/insert-avatar.sql
  */
@@ -1098,6 +1170,43 @@ export interface ListAllLinksRow {
 }
 
 /**
+ * A page of the entries of an archive after one, or from a place in the archive or in its directory on.
+ * `is_there`: whether the file is still visible in the workspace of the archive.
+ * @see prisma/sql/storage/list-archive-entries.sql
+ */
+export const listArchiveEntries = many<{ archive_id: string; after: number; offset: number | null; central: number | null; limit: number }, ListArchiveEntriesRow>(
+  'storage/list-archive-entries',
+  `SELECT e.number, e.file_id, e.blob_key, e.name, e.bytes, e.modified_at, e."offset", e.central_offset,
+  e.crc32, EXISTS (
+    SELECT FROM files f JOIN archives a ON a.id = e.archive_id
+    WHERE f.id = e.file_id AND f.workspace_id = coalesce(a.project_id, a.owner_id) AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  ) AS is_there
+FROM archive_entries e
+WHERE e.archive_id = $1 AND e.number > $2
+  AND ($3::bigint IS NULL OR e.number >= (
+    SELECT max(b.number) FROM archive_entries b
+    WHERE b.archive_id = $1 AND b."offset" <= $3))
+  AND ($4::bigint IS NULL OR e.number >= (
+    SELECT max(b.number) FROM archive_entries b
+    WHERE b.archive_id = $1 AND b.central_offset <= $4))
+ORDER BY e.number LIMIT $5`,
+  ['archive_id', 'after', 'offset', 'central', 'limit'],
+  { reads: true },
+)
+export interface ListArchiveEntriesRow {
+  number: number
+  file_id: string
+  blob_key: string
+  name: string
+  bytes: number
+  modified_at: string
+  offset: number
+  central_offset: number
+  crc32: number | null
+  is_there: boolean
+}
+
+/**
  * The blobs of avatars in the order of their ids, those after an id.
  * @see prisma/sql/storage/list-avatar-blobs.sql
  */
@@ -1165,6 +1274,31 @@ export interface ListFileBlobsRow {
   key: string
   bytes: number
   is_counted: boolean
+}
+
+/**
+ * The files for an archive: those with the ids, or those of a folder and its subfolders, by path and name.
+ * @see prisma/sql/storage/list-files-for-archive.sql
+ */
+export const listFilesForArchive = many<{ workspace_id: string; ids: readonly string[] | null; path: string; limit: number }, ListFilesForArchiveRow>(
+  'storage/list-files-for-archive',
+  `SELECT f.id, f.name, coalesce(d.path, '') AS "path", f.bytes, f.blob_key, f.created_at
+FROM files f LEFT JOIN folders d ON d.id = f.folder_id
+WHERE f.workspace_id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
+  AND ($2::text[] IS NULL OR f.id = ANY($2))
+  AND ($3 = '' OR $2 IS NOT NULL OR d.path = $3 OR starts_with(d.path, $3 || '/'))
+ORDER BY coalesce(d.path, '') COLLATE "C", f.name COLLATE "C", f.id
+LIMIT $4`,
+  ['workspace_id', 'ids', 'path', 'limit'],
+  { searches: true },
+)
+export interface ListFilesForArchiveRow {
+  id: string
+  name: string
+  path: string
+  bytes: number
+  blob_key: string
+  created_at: string
 }
 
 /**
@@ -2226,6 +2360,37 @@ export interface QuarantineBlobsRow {
 }
 
 /**
+ * An archive that has not expired, and the caller's access to it.
+ * @see prisma/sql/storage/read-archive.sql
+ */
+export const readArchive = optional<{ user_id: string; id: string }, ReadArchiveRow>(
+  'storage/read-archive',
+  `SELECT a.id, a.name, a.files, a.bytes, a.owner_id AS created_by, a.expires_at, a.created_at, a.directory, a.project_id, a.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = a.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = a.project_id) AS project_status
+FROM archives a
+WHERE a.id = $2 AND a.expires_at > now()`,
+  ['user_id', 'id'],
+  { reads: true },
+)
+export interface ReadArchiveRow {
+  id: string
+  name: string
+  files: number
+  bytes: number
+  created_by: string
+  expires_at: string
+  created_at: string
+  directory: number
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * A file, the key of its blob, the state of its owner and the caller's access to it.
  * @see prisma/sql/storage/read-file.sql
  */
@@ -2658,6 +2823,18 @@ export const revokeUploadLink = none<{ id: string }>(
   'storage/revoke-upload-link',
   `UPDATE upload_links SET revoked_at = coalesce(revoked_at, now()) WHERE id = $1`,
   ['id'],
+)
+
+/**
+ * Stores the CRC-32 of entries of an archive.
+ * @see prisma/sql/storage/set-archive-checksums.sql
+ */
+export const setArchiveChecksums = none<{ numbers: readonly number[]; sums: readonly number[]; archive_id: string }>(
+  'storage/set-archive-checksums',
+  `UPDATE archive_entries e SET crc32 = c.sum
+FROM unnest($1::int[], $2::bigint[]) AS c(number, sum)
+WHERE e.archive_id = $3 AND e.number = c.number`,
+  ['numbers', 'sums', 'archive_id'],
 )
 
 /**

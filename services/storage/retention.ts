@@ -22,6 +22,7 @@ const batchSize = {
   filesOfDeletedUsers: 1000,
   reservations: 1000,
   uploadLinks: 1000,
+  archives: 1,
   usersWithFolders: 10,
 }
 const hoursBetweenSweeps = 24
@@ -68,6 +69,7 @@ export function storageRetentionTasks(
       name: 'files of deleted users',
       step: deleteBatch(sql.deleteFilesOfDeletedUsers, batchSize.filesOfDeletedUsers),
     },
+    { name: 'archives', step: deleteBatch(sql.deleteExpiredArchives, batchSize.archives) },
     { name: 'upload links', step: deleteBatch(sql.deleteOldUploadLinks, batchSize.uploadLinks) },
     {
       name: 'folders of deleted users',

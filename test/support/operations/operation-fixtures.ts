@@ -363,6 +363,21 @@ const byPictureLink =
     return { params: { token: (await createFileLink(server, file, caller.id, options)).token } }
   }
 
+const onNewArchive =
+  (buildFile: RequestBuilder = onFile()): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await buildFile(context)
+    return { project, body: { project_id: project, file_ids: [params!.id] } }
+  }
+
+const onArchive =
+  (buildFile: RequestBuilder = onFile()): RequestBuilder =>
+  async (context) => {
+    const { project, body } = await onNewArchive(buildFile)(context)
+    const reply = await context.caller.client.post('/storage/archives', body)
+    return { params: { id: reply.body.id }, project }
+  }
+
 const tus = { 'tus-resumable': '1.0.0' }
 
 /** Starts an upload. All its data is in the headers. */
@@ -879,6 +894,13 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 409: onLink(onFile(undefined, 'archived')) },
   },
   downloadByLink: { build: byLink(), byStatus: { 410: byLink({ revoked: true }) } },
+  createArchive: {
+    build: onNewArchive(),
+    withoutProject: onNewArchive(onOwnFile()),
+    byStatus: { 404: () => ({ body: { file_ids: ['file_01jd6y8m5qe8btc4y5w1r0n3fz'] } }) },
+  },
+  getArchive: { build: onArchive(), withoutProject: onArchive(onOwnFile()) },
+  downloadArchive: { build: onArchive(), withoutProject: onArchive(onOwnFile()) },
   getFileImage: {
     build: onPicture(),
     withoutProject: onPicture(false),
