@@ -4098,8 +4098,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     replies: {
       200: {"contentType":"*/*","binary":true},
       206: {"contentType":"*/*","binary":true},
-      304: {"contentType":null},
-      307: {"contentType":null}
+      304: {"contentType":null}
     },
     produces: ["*/*"],
     idempotent: false,
@@ -4107,7 +4106,6 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"viewer"},
-    filesOrigin: true,
     secretAnswer: false
   },
   listUploadLinks: {

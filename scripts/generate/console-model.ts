@@ -143,6 +143,8 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
     if (items === null) return []
     const { path, queryParameters } = operation
     const fields = fieldsOf(document, resolve(document, items))
+    // Items of several kinds have no fields in common: a page made by hand shows them.
+    if (fields.length === 0) return []
     const sort = queryParameters.find(({ name }) => name === 'sort')
     const hints = hintsOf(document, operation)
     return [

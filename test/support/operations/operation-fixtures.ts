@@ -805,6 +805,7 @@ export const fixtures: Record<OperationId, Fixture> = {
   restoreFile: {
     build: onTrashed(() => ({ on_conflict: 'rename' })),
     withoutProject: onOwnTrashed(() => ({ on_conflict: 'rename' })),
+    differentBody: () => ({ on_conflict: 'fail' }),
     byStatus: { 409: onTrashed(() => ({}), 'archived') },
   },
   listJobs: listOf(({ server }, ownerId, project) => createJob(server, ownerId, { projectId: project })),
