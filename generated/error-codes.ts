@@ -136,7 +136,7 @@ export const errorCodes = {
       session: 'no_session',
       removed: 'answer_removed',
       empty: 'empty',
-      max_files: 'max_files',
+      archive_files: 'archive_files',
       picture: 'picture',
       in_progress: 'in_progress',
       email_taken: 'email_taken',

@@ -1,6 +1,6 @@
 // Archives: a snapshot of files that is downloaded as one ZIP. No archive is ever stored: its bytes are made
-// of the blobs while they are sent, and a download can begin anywhere. The CRC-32 of a file is in front of its
-// content; it is computed when it is first needed, and kept with the archive.
+// of the blobs while they are sent, and a download can begin anywhere. The CRC-32 of a file is in front of
+// its content; it is computed when it is first needed, and kept with the archive.
 import { crc32 } from 'node:zlib'
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
@@ -54,7 +54,7 @@ export async function insertArchive(tx: Transaction, archive: NewArchive): Promi
   if (missing !== undefined) throw notFound('file', missing)
   if (files.length === 0) throw conflict('empty', 'There are no files for the archive.')
   if (files.length > maxArchiveFiles)
-    throw conflict('max_files', `An archive can have at most ${maxArchiveFiles} files.`)
+    throw conflict('archive_files', `An archive can have at most ${maxArchiveFiles} files.`)
   const { entries, directory, end } = layOut(files, fileIds === null ? path : '')
   const id = newId('arc')
   const createdAt = timeOf(id)
@@ -87,10 +87,16 @@ export async function insertArchive(tx: Transaction, archive: NewArchive): Promi
   return row
 }
 
-type ArchivedFile = Pick<sql.ListFilesForArchiveRow, 'id' | 'name' | 'path' | 'bytes' | 'blob_key' | 'created_at'>
+type ArchivedFile = Pick<
+  sql.ListFilesForArchiveRow,
+  'id' | 'name' | 'path' | 'bytes' | 'blob_key' | 'created_at'
+>
 
 /** The places of the files in the archive. A name that is taken gets a number. */
-export function layOut<File extends Pick<ArchivedFile, 'name' | 'path' | 'bytes'>>(files: File[], root: string) {
+export function layOut<File extends Pick<ArchivedFile, 'name' | 'path' | 'bytes'>>(
+  files: File[],
+  root: string,
+) {
   const taken = new Set<string>()
   const nextNumbers = new Map<string, number>()
   let offset = 0
