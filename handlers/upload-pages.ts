@@ -25,7 +25,7 @@ export const uploadPages = {
       await uploadByLink(services, token, body)
     } catch (error) {
       const refusal = noteRefusal(request, services.database.translateError(error))
-      if (refusal.status === 408 || refusal.status === 429) throw refusal
+      if ([400, 408, 429].includes(refusal.status)) throw refusal
       const link = await findOpenUploadLink(db, token).catch(pageOf)
       if ('body' in link) return link
       const shown = renderUpload(link, config.uploadMaxBytes, { failure: refusal.message })

@@ -19,8 +19,8 @@ import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 
-/** Events never change, and files in OpenAI's shape have no `updated_at`. */
-const unchanging = ['getEvent', 'getOpenAiFile']
+/** Events and archives never change, and files in OpenAI's shape have no `updated_at`. */
+const unchanging = ['getEvent', 'getArchive', 'getOpenAiFile']
 
 const dataUrls = ['MessageImage.url', 'MessagePart.image_url', 'ResponseInputPart.image_url']
 

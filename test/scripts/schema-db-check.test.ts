@@ -267,7 +267,7 @@ t.test('each mismatch is reported with both places, and nothing else is', async 
       // The place of an enum is its start, of a missing column the model, and of a component the reference to
       // it.
       t.ok(
-        places.some((at) => at >= line - 12 && at <= line + 2) || /an enum of the spec/.test(name),
+        places.some((at) => at >= line - 20 && at <= line + 2) || /an enum of the spec/.test(name),
         `${name}: ${places.join()} for ${line}`,
       )
     }

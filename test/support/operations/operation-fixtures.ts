@@ -4,6 +4,7 @@ import { flattened } from '../../../infra/validation/query-objects.ts'
 import { hash, randomBytes, randomInt } from 'node:crypto'
 import { operations, type OperationId } from '../../../generated/operations.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
+import { insertArchive } from '../../../services/storage/archives.ts'
 import { allScopes, isOperatorScope, type Scope } from '../../../services/users/scopes.ts'
 import { createClient, type Reply, type CallOptions } from '../http/client.ts'
 import { cursorAt } from './event-cursors.ts'
@@ -373,9 +374,18 @@ const onNewArchive =
 const onArchive =
   (buildFile: RequestBuilder = onFile()): RequestBuilder =>
   async (context) => {
-    const { project, body } = await onNewArchive(buildFile)(context)
-    const reply = await context.caller.client.post('/storage/archives', body)
-    return { params: { id: reply.body.id }, project }
+    const { params, project } = await buildFile(context)
+    const archive = {
+      projectId: project ?? null,
+      ownerId: context.caller.id,
+      workspaceId: project ?? context.caller.id,
+      name: 'files.zip',
+      fileIds: [params!.id],
+      path: '',
+    }
+    const { database } = context.server.services
+    const { id } = await database.transaction(async (tx) => await insertArchive(tx, archive))
+    return { params: { id }, project }
   }
 
 const tus = { 'tus-resumable': '1.0.0' }
