@@ -106,7 +106,39 @@ SELECT 'upload' AS name, NULL AS seller_organization_id,
  WHERE your_member.project_id = u.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = u.project_id) AS project_status
-FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2`,
+FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2
+UNION ALL
+SELECT 'folder' AS name, NULL AS seller_organization_id,
+  d.project_id, d.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = d.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = d.project_id) AS project_status
+FROM folders d WHERE d.id = $2 AND d.deleted_at IS NULL
+UNION ALL
+SELECT 'job' AS name, NULL AS seller_organization_id,
+  j.project_id, j.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = j.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = j.project_id) AS project_status
+FROM tracked_jobs j WHERE j.id = $2
+UNION ALL
+SELECT 'upload link' AS name, NULL AS seller_organization_id,
+  l.project_id, l.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = l.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = l.project_id) AS project_status
+FROM upload_links l WHERE l.id = $2
+UNION ALL
+SELECT 'archive' AS name, NULL AS seller_organization_id,
+  a.project_id, a.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = a.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = a.project_id) AS project_status
+FROM archives a WHERE a.id = $2`,
   ['user_id', 'id'],
   { reads: true },
 )

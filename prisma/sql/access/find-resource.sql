@@ -48,3 +48,19 @@ UNION ALL
 SELECT 'upload' AS name, NULL AS seller_organization_id,
   {projects/access row=u role=storage_role}
 FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = :id
+UNION ALL
+SELECT 'folder' AS name, NULL AS seller_organization_id,
+  {projects/access row=d role=storage_role}
+FROM folders d WHERE d.id = :id AND d.deleted_at IS NULL
+UNION ALL
+SELECT 'job' AS name, NULL AS seller_organization_id,
+  {projects/access row=j role=storage_role}
+FROM tracked_jobs j WHERE j.id = :id
+UNION ALL
+SELECT 'upload link' AS name, NULL AS seller_organization_id,
+  {projects/access row=l role=storage_role}
+FROM upload_links l WHERE l.id = :id
+UNION ALL
+SELECT 'archive' AS name, NULL AS seller_organization_id,
+  {projects/access row=a role=storage_role}
+FROM archives a WHERE a.id = :id
