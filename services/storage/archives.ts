@@ -28,6 +28,9 @@ export interface NewArchive {
   path: string
 }
 
+/** Throws the error for a file that is not in the workspace. */
+type Refuse = (fileId: string) => Promise<never>
+
 /** Files of an archive. */
 export const maxArchiveFiles = 100_000
 /** Archives of a user that are kept. */
@@ -39,9 +42,13 @@ const pageSize = 500
 
 /**
  * Inserts an archive of the files as they are now. The oldest archives of the user are deleted.
- * @throws 404 for a file that is not in the workspace, 409 for no files or too many.
+ * @throws 409 for no files or too many.
  */
-export async function insertArchive(tx: Transaction, archive: NewArchive): Promise<Archive> {
+export async function insertArchive(
+  tx: Transaction,
+  archive: NewArchive,
+  refuse: Refuse = notInWorkspace,
+): Promise<Archive> {
   const { fileIds, path, workspaceId } = archive
   const files = await sql.listFilesForArchive(tx, {
     workspace_id: workspaceId,
@@ -51,7 +58,7 @@ export async function insertArchive(tx: Transaction, archive: NewArchive): Promi
   })
   const found = new Set(files.map(({ id }) => id))
   const missing = fileIds?.find((id) => !found.has(id))
-  if (missing !== undefined) throw notFound('file', missing)
+  if (missing !== undefined) await refuse(missing)
   if (files.length === 0) throw conflict('empty', 'There are no files for the archive.')
   if (files.length > maxArchiveFiles)
     throw conflict('archive_files', `An archive can have at most ${maxArchiveFiles} files.`)
@@ -85,6 +92,10 @@ export async function insertArchive(tx: Transaction, archive: NewArchive): Promi
     })
   }
   return row
+}
+
+async function notInWorkspace(fileId: string): Promise<never> {
+  throw notFound('file', fileId)
 }
 
 type ArchivedFile = Pick<

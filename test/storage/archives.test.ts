@@ -80,13 +80,13 @@ t.test('a folder becomes a ZIP that other programs read', async (t) => {
   )
 })
 
-t.test('files are chosen by id, and those of others are not found', async (t) => {
+t.test('files are chosen by id, and those of others are refused', async (t) => {
   const stranger = await server.person()
   const { id } = await uploadFile(owner.client, { bytes: 'mine', name: 'mine.txt' })
   const theirs = await uploadFile(stranger.client, { bytes: 'theirs' })
   t.equal((await create({ file_ids: [id] })).files, 1)
   const refused = await owner.client.post('/storage/archives', { file_ids: [id, theirs.id] })
-  t.equal(refused.status, 404)
+  t.equal(refused.status, 403)
   t.match((await owner.client.post('/storage/archives', { path: 'nowhere' })).body.error.details, {
     constraint: 'empty',
   })

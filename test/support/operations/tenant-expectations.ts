@@ -63,17 +63,6 @@ export const exceptions: Exception[] = [
     reason: 'a workspace has no folder of another one',
   },
   {
-    operations: ['createArchive'],
-    expected: 404,
-    reason: 'a workspace has no file of another one',
-  },
-  {
-    operations: ['createArchive'],
-    field: 'body file_ids.*',
-    expected: 404,
-    reason: 'a workspace has no file of another one',
-  },
-  {
     operations: ['createFolder', 'updateFolder'],
     field: 'body parent_id',
     expected: 404,
