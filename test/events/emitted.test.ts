@@ -245,7 +245,9 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
 const writes = secured.filter(
   ({ id, method }) =>
     method !== 'GET' &&
-    ![...questions, ...frequent, ...snapshots, ...entitling, ...moving, ...unconfirmed, ...ending].includes(id),
+    ![...questions, ...frequent, ...snapshots, ...entitling, ...moving, ...unconfirmed, ...ending].includes(
+      id,
+    ),
 )
 /** The writes that are rolled back, after which the code is the same for all: the transaction's. */
 const rolledBack = writes.filter(
