@@ -93,6 +93,6 @@ export function linkGone(status: string): Error {
 }
 
 /** Only the SHA-256 of a token is stored. */
-function digestOf(token: string): Buffer {
+export function digestOf(token: string): Buffer {
   return hash('sha256', token, 'buffer')
 }

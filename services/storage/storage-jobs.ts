@@ -3,9 +3,8 @@ import * as sql from '../../generated/sql/storage.ts'
 import type { Transaction } from '../../infra/database/database.ts'
 import { newId } from '../../infra/ids.ts'
 import { startJob, type Job, type JobKinds, type JobServices, type LockedJob } from '../jobs/jobs.ts'
-import type { StoredFile } from './files.ts'
 import { findFolder, lockFolders, pathIn, root, type Folder, type FolderPlace } from './folders.ts'
-import { deleteTrashed, trashFiles, type TrashServices } from './trash.ts'
+import { deleteTrashed, discardFiles, type TrashServices } from './trash.ts'
 
 /** The files of a step. */
 const filesPerStep = 500
@@ -16,8 +15,7 @@ export function storageJobs(services: TrashServices): JobKinds {
       async step(tx, job) {
         const locked = await sql.lockFilesOfDeletion(tx, { job_id: job.id, limit: filesPerStep })
         const files = await sql.findFiles(tx, { ids: locked.map(({ id }) => id) })
-        if (services.config.storageTrashDays === 0) await deleteForever(tx, services, files)
-        else await trashFiles(tx, services, files, job.owner_id)
+        await discardFiles(tx, services, files, job.owner_id)
         const more = files.length === filesPerStep
         if (!more) await sql.deleteHiddenFolders(tx, { job_id: job.id })
         return { done: files.length, more }
@@ -34,12 +32,6 @@ export function storageJobs(services: TrashServices): JobKinds {
       },
     },
   }
-}
-
-async function deleteForever(tx: Transaction, services: TrashServices, files: StoredFile[]): Promise<void> {
-  const ids = files.map(({ id }) => id)
-  if (ids.length > 0) await services.storage.deleteDocuments(tx, ids)
-  await deleteTrashed(tx, services, files)
 }
 
 /**

@@ -10,7 +10,7 @@ import { notFound } from '../../infra/errors.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
-import { deleteFile, type DeleteFileServices } from './delete-file.ts'
+import type { DeleteFileServices } from './delete-file.ts'
 import type { StoredFile } from './files.ts'
 
 export interface TrashServices extends DeleteFileServices {
@@ -31,8 +31,18 @@ export async function discardFiles(
   files: StoredFile[],
   userId: string,
 ): Promise<void> {
-  if (services.config.storageTrashDays === 0) for (const file of files) await deleteFile(tx, services, file)
+  if (services.config.storageTrashDays === 0) await deleteForever(tx, services, files)
   else await trashFiles(tx, services, files, userId)
+}
+
+async function deleteForever(
+  tx: Transaction,
+  services: DeleteFileServices,
+  files: StoredFile[],
+): Promise<void> {
+  const ids = files.map(({ id }) => id)
+  if (ids.length > 0) await services.storage.deleteDocuments(tx, ids)
+  await deleteTrashed(tx, services, files)
 }
 
 /** Moves locked files to the trash, deletes the documents created from them, and emits `file.trashed`. */

@@ -1,6 +1,5 @@
 // Upload links: a link with its secret token allows uploads to a workspace until it expires, is used up or is
 // revoked. The limits of a link are checked before the bytes of a file arrive, and again when they are there.
-import { hash } from 'node:crypto'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
@@ -23,6 +22,7 @@ import type { WorkspaceFilter } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import { createFileAs, type CreateFileServices, type FileCreator } from './create-file.ts'
 import type { StoredFile } from './files.ts'
+import { digestOf } from './links.ts'
 import { unreservedBytes, type Reservation } from './reservations.ts'
 
 export type UploadLink = components['schemas']['UploadLink']
@@ -226,9 +226,4 @@ function requireType({ content_types: allowed }: OpenUploadLink, type: string): 
   const kind = `${type.split('/')[0]}/*`
   if (allowed.length > 0 && !allowed.includes(type) && !allowed.includes(kind))
     throw unsupportedFileType(type, allowed.join(', '), 'file')
-}
-
-/** Only the SHA-256 of a token is stored. */
-function digestOf(token: string): Buffer {
-  return hash('sha256', token, 'buffer')
 }
