@@ -1,11 +1,12 @@
 // Compares a returned value with the value that was sent: timestamps as instants, e-mail addresses without
-// case, and objects by the properties that were sent, of which null removes one.
+// case, texts by Unicode's canonical equivalence, and objects by the properties that were sent, of which null
+// removes one.
 import { isDeepStrictEqual } from 'node:util'
 import type { Json } from '@platform-api/openapi/document.ts'
 
 export function matchesSent(sent: Json, actual: Json): boolean {
   if (typeof sent === 'string' && typeof actual === 'string') {
-    if (sent === actual) return true
+    if (sent.normalize() === actual.normalize()) return true
     if (/^\d{4}-\d\d-\d\dT/.test(sent)) return Date.parse(sent) === Date.parse(actual)
     return sent.includes('@') && sent.toLowerCase() === actual
   }

@@ -347,7 +347,8 @@ async function checkLog(run: Run, operation: Operation): Promise<void> {
     const answer = await run.call(part, operation, {
       query: { limit: '5', ...(cursor !== undefined && { cursor }) },
     })
-    const { data, next_cursor: next, has_more: more } = answer.body ?? {}
+    const { data, pagination } = answer.body ?? {}
+    const { next_cursor: next, has_more: more } = pagination ?? answer.body ?? {}
     if (answer.status !== 200 || !Array.isArray(data)) return
     const find = (check: CheckName, expected: string, actual: string): void =>
       run.findings.add(operation.id, part, { check, expected, actual }, answer)

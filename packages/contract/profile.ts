@@ -24,6 +24,11 @@ export interface ContractProfile {
    * their errors, and 404 is right where the server does not have them.
    */
   neverSucceeds: ReadonlySet<string>
+  /**
+   * Whether the path is of resources in another state, such as the deleted ones in a trash. These operations
+   * neither read nor list existing resources.
+   */
+  isOfOtherState(path: string): boolean
   /** Operations that are tried and need not succeed. */
   mayFail: ReadonlySet<string>
   /** Whether a server refuses all that it must, so that checks at the same time cannot disturb each other. */
@@ -110,6 +115,8 @@ export interface AnswerRules {
   repeatInput: boolean
   /** Whether an update answers with the whole resource. */
   updatesShowResource: boolean
+  /** Properties that change together, such as the id and the path of one folder. */
+  changeTogether: string[][]
   /**
    * The field that is `true` in a repeated answer to an Idempotency-Key. Another body under the key is then
    * refused with 422.
@@ -135,6 +142,7 @@ export const openapi: ContractProfile = {
   accounts: null,
   flows: [],
   neverSucceeds: new Set(),
+  isOfOtherState: () => false,
   mayFail: new Set(),
   concurrent: false,
   rateLimitAdvice: 'Start a test server with higher limits',
@@ -168,6 +176,7 @@ export const openapi: ContractProfile = {
     closed: false,
     repeatInput: false,
     updatesShowResource: false,
+    changeTogether: [],
     replayHeader: null,
     nameOwner: false,
   },

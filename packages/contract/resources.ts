@@ -19,7 +19,8 @@ export interface Resource {
 }
 
 /** One resource for every kind of id that an operation reads. */
-export function resourcesOf({ operations, document }: Pick<Run, 'operations' | 'document'>): Resource[] {
+export function resourcesOf({ operations: all, document, options }: Run): Resource[] {
+  const operations = all.filter(({ path }) => !options.profile.isOfOtherState(path))
   const reads = operations.filter(
     (operation) =>
       operation.method === 'GET' &&

@@ -45,7 +45,7 @@ export async function checkUpdates(
         name,
         body,
         before,
-        ['id', 'created_at', ...writable].filter((other) => other !== name),
+        ['id', 'created_at', ...writable].filter((other) => !changesWith(run, name, other)),
       )) ?? before
   }
   const [name] = writable
@@ -90,6 +90,11 @@ function another(run: Run, schema: Json, present: Json): Json {
       return value
   }
   return undefined
+}
+
+function changesWith(run: Run, name: string, other: string): boolean {
+  const { changeTogether } = run.options.profile.answers
+  return other === name || changeTogether.some((names) => names.includes(name) && names.includes(other))
 }
 
 function isEmpty(value: Json): boolean {

@@ -687,10 +687,15 @@ export async function createMessage(
   const id = newId('msg')
   const createdAt = timeOf(id)
   const ended = status === 'completed'
+  const { messageCount: position } = await database.prisma.session.update({
+    where: { id: sessionId },
+    data: { messageCount: { increment: 1 }, lastMessageAt: createdAt },
+  })
   await database.prisma.message.create({
     data: {
       id,
       sessionId,
+      position,
       userId,
       role,
       status,
@@ -700,10 +705,6 @@ export async function createMessage(
       ...(role === 'assistant' && { model: 'extractive-1', finishReason: ended ? 'stop' : null }),
       ...(!ended && { heartbeatAt: new Date(createdAt.getTime() - 3_600_000) }),
     },
-  })
-  await database.prisma.session.update({
-    where: { id: sessionId },
-    data: { messageCount: { increment: 1 }, lastMessageAt: createdAt },
   })
   return id
 }
