@@ -103,14 +103,15 @@ export const storage = {
   async getStorageUsage(request, { db, config }) {
     const { project_id: projectId = null } = request.query
     const workspaceId = await openWorkspace(db, request, projectId)
-    const { files, bytes, trashed_files, trashed_bytes, reserved } = await usageOf(db, workspaceId)
+    const { files, bytes, reserved, ...usage } = await usageOf(db, workspaceId)
     return {
       status: 200,
       body: {
         project_id: projectId,
         files,
         bytes,
-        trash: { files: trashed_files, bytes: trashed_bytes },
+        trash: { files: usage.trashed_files, bytes: usage.trashed_bytes },
+        versions: { count: usage.versions, bytes: usage.version_bytes },
         reserved_bytes: reserved,
         quota_bytes: quotaFor(config, projectId),
       },

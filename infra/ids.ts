@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'whe'
   | 'whd'
   | 'file'
+  | 'ver'
   | 'fld'
   | 'job'
   | 'lnk'

@@ -55,11 +55,12 @@ export const compareBlobs = many<{ before: Date | string; keys: readonly string[
   'storage/compare-blobs',
   `SELECT k.key AS "key", coalesce(f.bytes, v.bytes, e.bytes) AS "bytes",
   coalesce(f.sha256, v.sha256, e.sha256) AS "sha256",
-  coalesce(coalesce(f.created_at, a.updated_at, e.completed_at) < $1, false) AS "is_counted",
+  coalesce(coalesce(f.since, a.updated_at, e.completed_at) < $1, false) AS "is_counted",
   EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key) AS is_quarantined
 FROM unnest($2::text[]) AS k (key)
   LEFT JOIN LATERAL (
-    SELECT r.bytes, r.sha256, r.created_at FROM files r WHERE r.blob_key = k.key ORDER BY r.created_at LIMIT 1
+    SELECT r.bytes, r.sha256, r.since FROM (SELECT blob_key, bytes, sha256, coalesce(content_updated_at, created_at) AS since FROM files
+  UNION ALL SELECT blob_key, bytes, sha256, created_at FROM file_versions) r WHERE r.blob_key = k.key ORDER BY r.since LIMIT 1
   ) f ON true
   LEFT JOIN account_exports e ON e.blob_key = k.key
   LEFT JOIN avatars a ON a.id = split_part(k.key, '-', 1)
@@ -77,15 +78,16 @@ export interface CompareBlobsRow {
 }
 
 /**
- * How many blobs the rows from before a time need, by the last two characters of the id. Several files may
- * have one blob.
+ * How many blobs the rows from before a time need, by the last two characters of the id. Several files and
+ * versions may have one blob.
  * @see prisma/sql/storage/count-blobs-by-shard.sql
  */
 export const countBlobsByShard = many<{ before: Date | string }, CountBlobsByShardRow>(
   'storage/count-blobs-by-shard',
   `SELECT right(b.id, 2) AS "shard", sum(b.n)::int AS "n"
 FROM (
-  SELECT f.blob_key AS id, 1 AS n FROM files f WHERE f.created_at < $1 GROUP BY f.blob_key
+  SELECT f.blob_key AS id, 1 AS n FROM (SELECT blob_key, bytes, sha256, coalesce(content_updated_at, created_at) AS since FROM files
+  UNION ALL SELECT blob_key, bytes, sha256, created_at FROM file_versions) f WHERE f.since < $1 GROUP BY f.blob_key
   UNION ALL
   SELECT a.id, jsonb_array_length(a.variants) FROM avatars a WHERE a.updated_at < $1
   UNION ALL
@@ -106,7 +108,7 @@ export interface CountBlobsByShardRow {
  */
 export const countExpectedBlobs = one<{}, CountExpectedBlobsRow>(
   'storage/count-expected-blobs',
-  `SELECT ((SELECT coalesce(sum(files), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
+  `SELECT ((SELECT coalesce(sum(files + versions), 0) FROM storage_usage) + 3 * (SELECT count(*) FROM avatars)
   + (SELECT count(*) FROM account_exports WHERE blob_key IS NOT NULL)
   + (SELECT count(*) FROM quarantined_blobs WHERE reason = 'deleted'))::bigint AS "n"`,
   [],
@@ -225,7 +227,7 @@ export interface DeleteExpiredArchivesRow {
 }
 
 /**
- * Deletes a file. A trigger puts its blob into quarantine.
+ * Deletes a file. Triggers put its blob and those of its versions into quarantine.
  * @see prisma/sql/storage/delete-file.sql
  */
 export const deleteFile = none<{ id: string }>(
@@ -256,7 +258,7 @@ export interface DeleteFilesOfDeletedUsersRow {
 }
 
 /**
- * Deletes files. A trigger puts their blobs into quarantine.
+ * Deletes files. Triggers put their blobs and those of their versions into quarantine.
  * @see prisma/sql/storage/delete-files.sql
  */
 export const deleteFiles = none<{ ids: readonly string[] }>(
@@ -1259,14 +1261,19 @@ export interface ListExportBlobsRow {
 }
 
 /**
- * The blobs of files in the order of their keys, those after a key.
+ * The blobs of files and of their versions in the order of their keys, those after a key.
  * @see prisma/sql/storage/list-file-blobs.sql
  */
 export const listFileBlobs = many<{ before: Date | string; after: string; limit: number }, ListFileBlobsRow>(
   'storage/list-file-blobs',
-  `SELECT DISTINCT ON (f.blob_key) f.blob_key AS key, f.bytes,
-  EXISTS (SELECT FROM files r WHERE r.blob_key = f.blob_key AND r.created_at < $1) AS is_counted
-FROM files f WHERE f.blob_key > $2 ORDER BY f.blob_key LIMIT $3`,
+  `SELECT DISTINCT ON (f.blob_key) f.blob_key AS "key", f.bytes AS "bytes",
+  EXISTS (SELECT FROM (SELECT blob_key, bytes, sha256, coalesce(content_updated_at, created_at) AS since FROM files
+  UNION ALL SELECT blob_key, bytes, sha256, created_at FROM file_versions) r WHERE r.blob_key = f.blob_key AND r.since < $1) AS is_counted
+FROM (
+  (SELECT blob_key, bytes FROM files WHERE blob_key > $2 ORDER BY blob_key LIMIT $3)
+  UNION ALL
+  (SELECT blob_key, bytes FROM file_versions WHERE blob_key > $2 ORDER BY blob_key LIMIT $3)
+) f ORDER BY f.blob_key LIMIT $3`,
   ['before', 'after', 'limit'],
   { reads: true },
 )
@@ -1623,6 +1630,7 @@ export const listRemovableBlobs = many<{ sweep_id: string; days: number; after: 
 WHERE k.sweep_id = $1
   AND greatest(k.since, i.quarantine_restarted_at) <= now() - make_interval(days => $2)
   AND k.key > $3 AND NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM file_versions n WHERE n.blob_key = k.key)
   OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
   OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key))
 ORDER BY k.key LIMIT $4`,
@@ -2339,6 +2347,7 @@ export const quarantineBlobs = one<{ keys: readonly string[]; bytes: readonly nu
   SELECT k.key, k.bytes
   FROM unnest($1::text[], $2::bigint[], $3::boolean[]) AS k (key, bytes, is_old)
   WHERE NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM file_versions n WHERE n.blob_key = k.key)
   OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
   OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key))
     AND (k.is_old OR EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key))
@@ -2630,15 +2639,16 @@ export interface ReadUploadLinkRow {
 }
 
 /**
- * The storage usage of a workspace. `bytes` includes the trash. `reserved`: the bytes of unfinished uploads
- * and of uploads in progress.
+ * The storage usage of a workspace. `bytes` includes the trash and the versions. `reserved`: the bytes of
+ * unfinished uploads and of uploads in progress.
  * @see prisma/sql/storage/read-usage.sql
  */
 export const readUsage = one<{ workspace_id: string }, ReadUsageRow>(
   'storage/read-usage',
-  `SELECT coalesce(f.files - f.trashed_files, 0) AS files, coalesce(f.bytes, 0) AS bytes,
+  `SELECT coalesce(f.files - f.trashed_files, 0) AS files, coalesce(f.bytes + f.version_bytes, 0) AS bytes,
   coalesce(f.trashed_files, 0) AS trashed_files, coalesce(f.trashed_bytes, 0) AS trashed_bytes,
-  u.used - coalesce(f.bytes, 0) AS "reserved"
+  coalesce(f.versions, 0) AS versions, coalesce(f.version_bytes, 0) AS version_bytes,
+  u.used - coalesce(f.bytes + f.version_bytes, 0) AS "reserved"
 FROM storage_use($1, NULL) u LEFT JOIN storage_usage f ON f.workspace_id = $1`,
   ['workspace_id'],
   { reads: true },
@@ -2648,6 +2658,8 @@ export interface ReadUsageRow {
   bytes: number
   trashed_files: number
   trashed_bytes: number
+  versions: number
+  version_bytes: number
   reserved: number
 }
 
@@ -2900,6 +2912,7 @@ export const summarizeQuarantine = many<{}, SummarizeQuarantineRow>(
   'storage/summarize-quarantine',
   `SELECT k.reason, count(*)::int AS n, sum(k.bytes)::bigint AS "bytes", min(k.since) AS "since"
 FROM quarantined_blobs k WHERE NOT (EXISTS (SELECT FROM files f WHERE f.blob_key = k.key)
+  OR EXISTS (SELECT FROM file_versions n WHERE n.blob_key = k.key)
   OR EXISTS (SELECT FROM avatars a WHERE a.id = split_part(k.key, '-', 1))
   OR EXISTS (SELECT FROM account_exports e WHERE e.blob_key = k.key)) GROUP BY k.reason ORDER BY k.reason`,
   [],

@@ -202,7 +202,7 @@ export const readUsage = many<{ user_id: string; days: number }, ReadUsageRow>(
   `SELECT d.day::date::text AS "day", coalesce(u.requests, 0) AS requests, coalesce(u.errors, 0) AS errors,
   coalesce(u.downloaded_bytes, 0) AS downloaded_bytes,
   CASE WHEN d.day = (now() AT TIME ZONE 'UTC')::date
-    THEN coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = $1), 0)
+    THEN coalesce((SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = $1), 0)
     ELSE coalesce((
       SELECT storage_bytes FROM usage_days WHERE user_id = $1 AND day <= d.day ORDER BY day DESC LIMIT 1
     ), 0)
@@ -238,7 +238,7 @@ export interface ReadUsageRow {
 export const writeRequests = one<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[]; use_users: readonly string[]; use_days: readonly string[]; use_credentials: readonly string[]; use_projects: readonly string[]; use_requests: readonly number[]; use_errors: readonly number[]; use_downloads: readonly number[]; use_first_ids: readonly string[] }, WriteRequestsRow>(
   'usage/write-requests',
   `WITH living AS MATERIALIZED (
-  SELECT id, (SELECT bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
+  SELECT id, (SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
   FROM users WHERE id = ANY($1) AND status <> 'deleted'
   ORDER BY id FOR KEY SHARE
 ), written AS (

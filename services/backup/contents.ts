@@ -5,7 +5,9 @@ export const excludedTables = ['_prisma_migrations', 'restored_copy']
 
 /** Every blob that a row refers to, once: key, bytes and SHA-256. */
 export const referencedBlobs = `(
-  SELECT DISTINCT f.blob_key, f.bytes, f.sha256 FROM files f
+  SELECT f.blob_key, f.bytes, f.sha256 FROM files f
+  UNION
+  SELECT n.blob_key, n.bytes, n.sha256 FROM file_versions n
   UNION ALL
   SELECT e.blob_key, e.bytes, e.sha256 FROM account_exports e WHERE e.blob_key IS NOT NULL
   UNION ALL

@@ -4,12 +4,17 @@ import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { limitReached, type ApiError } from '../../infra/errors.ts'
 
-/** `bytes` has those of the trash. `reserved`: those of unfinished uploads and of uploads in progress. */
+/**
+ * `bytes` has those of the trash and of versions. `reserved`: those of unfinished uploads and of uploads in
+ * progress.
+ */
 export interface Usage {
   files: number
   bytes: number
   trashed_files: number
   trashed_bytes: number
+  versions: number
+  version_bytes: number
   reserved: number
 }
 

@@ -1,5 +1,6 @@
 // One blob with several rows: it is never lost while a row has it, and never kept when none has.
 import t, { type Test } from 'tap'
+import { newId } from '../../infra/ids.ts'
 import { statement } from '../../infra/database/statements.ts'
 import type { Services } from '../../services/services.ts'
 import { newFileId } from '../../services/storage/files.ts'
@@ -36,6 +37,20 @@ async function assertUsage(t: Test, { database }: Services, userId: string): Pro
   const [found] = await database.sql(usage, [userId])
   t.same([found.files, found.bytes], [found.counted_files, found.counted_bytes], 'the usage is exact')
 }
+
+/** A version with the blob of a file. */
+const keepVersion = statement(
+  `INSERT INTO file_versions (id, file_id, workspace_id, number, blob_key, content_type, bytes, sha256,
+     created_by, created_at, replaced_at)
+   SELECT $3, $2, t.workspace_id, 1, f.blob_key, f.content_type, f.bytes, f.sha256, f.owner_id, f.created_at,
+     now()
+   FROM files f, files t WHERE f.id = $1 AND t.id = $2`,
+)
+const moveRow = statement('UPDATE files SET owner_id = $2, workspace_id = $2 WHERE id = $1')
+const versionUsage = statement<{ versions: number; bytes: number; taken: number }>(
+  `SELECT versions::int, version_bytes::int AS bytes, (storage_use(workspace_id, NULL)).taken::int
+   FROM storage_usage WHERE workspace_id = $1`,
+)
 
 async function copyOf({ database }: Services, id: string): Promise<string | null> {
   return (await database.sql(copyRow, [id, newFileId()])).at(0)?.id ?? null
@@ -79,6 +94,36 @@ for (const { name, skip, env } of storeKinds) {
     t.equal(await sweepForDays(services), 1)
     t.same(await storedKeys(services), [])
     await assertUsage(t, services, userId)
+  })
+
+  t.test(`${name}: a version has its blob as a file does`, { skip }, async (t) => {
+    const server = await startServer(t, { databaseUrl: await newDatabase(t, 'db_first'), env: await env(t) })
+    const { services } = server
+    const { database } = services
+    const [{ id: userId }, { id: otherId }] = [await server.person(), await server.person()]
+    const key = await createFile(server, userId, { content: 'former' })
+    const other = await createFile(server, userId, { content: 'present' })
+    await database.sql(keepVersion, [key, other, newId('ver')])
+    t.same(await database.sql(versionUsage, [userId]), [{ versions: 1, bytes: 6, taken: 19 }])
+    await database.sql(deleteRow, [key])
+    t.same(await differences(server), [])
+    t.equal(await sweepForDays(services), 0)
+    t.same(await storedKeys(services), [key, other].sort(), 'the version keeps the blob')
+
+    await database.sql(moveRow, [other, otherId])
+    t.same(await database.sql(versionUsage, [userId]), [{ versions: 0, bytes: 0, taken: 0 }])
+    t.same(await database.sql(versionUsage, [otherId]), [{ versions: 1, bytes: 6, taken: 13 }])
+    await (await services.storage.blobStore()).delete([key])
+    t.same(await differences(server), [`missing ${key}`])
+
+    await database.sql(deleteRow, [other])
+    t.same(await database.sql(versionUsage, [otherId]), [{ versions: 0, bytes: 0, taken: 0 }])
+    t.same(await differences(server), [])
+    t.equal(await database.prisma.quarantinedBlob.count(), 2, 'the blobs of the file and of its version')
+    t.equal(await sweepForDays(services), 1)
+    t.same(await storedKeys(services), [])
+    await assertUsage(t, services, userId)
+    await assertUsage(t, services, otherId)
   })
 
   t.test(`${name}: a missing blob of several rows is found once`, { skip }, async (t) => {

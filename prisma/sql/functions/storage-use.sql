@@ -1,7 +1,7 @@
--- The bytes that count against the quota of a workspace: its files, the whole length of its unfinished
--- uploads (`taken`), and with them the bytes that uploads in progress have reserved (`used`). `besides` is
--- the id of an upload or a reservation that does not count. A reservation that its server no longer renews
--- has ended.
+-- The bytes that count against the quota of a workspace: its files and their versions, the whole length of
+-- its unfinished uploads (`taken`), and with them the bytes that uploads in progress have reserved (`used`).
+-- `besides` is the id of an upload or a reservation that does not count. A reservation that its server no
+-- longer renews has ended.
 CREATE OR REPLACE FUNCTION storage_use(workspace text, besides text, OUT taken bigint, OUT used bigint)
 LANGUAGE sql
 STABLE
@@ -11,7 +11,7 @@ AS $function$
     WHERE workspace_id = workspace AND held_until > now() AND id IS DISTINCT FROM besides
   ), 0)::bigint
   FROM (SELECT (
-    coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = workspace), 0)
+    coalesce((SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = workspace), 0)
     + coalesce((
       SELECT sum(length) FROM uploads
       WHERE workspace_id = workspace AND file_id IS NULL AND expires_at > now()

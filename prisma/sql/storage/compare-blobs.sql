@@ -3,11 +3,11 @@
 -- @many
 SELECT k.key AS "key!", coalesce(f.bytes, v.bytes, e.bytes) AS "bytes?",
   coalesce(f.sha256, v.sha256, e.sha256) AS "sha256?",
-  coalesce(coalesce(f.created_at, a.updated_at, e.completed_at) < :before, false) AS "is_counted!",
+  coalesce(coalesce(f.since, a.updated_at, e.completed_at) < :before, false) AS "is_counted!",
   EXISTS (SELECT FROM quarantined_blobs q WHERE q.key = k.key) AS is_quarantined
 FROM unnest(:keys::text[]) AS k (key)
   LEFT JOIN LATERAL (
-    SELECT r.bytes, r.sha256, r.created_at FROM files r WHERE r.blob_key = k.key ORDER BY r.created_at LIMIT 1
+    SELECT r.bytes, r.sha256, r.since FROM {content-blobs} r WHERE r.blob_key = k.key ORDER BY r.since LIMIT 1
   ) f ON true
   LEFT JOIN account_exports e ON e.blob_key = k.key
   LEFT JOIN avatars a ON a.id = split_part(k.key, '-', 1)

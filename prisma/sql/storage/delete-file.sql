@@ -1,3 +1,3 @@
--- Deletes a file. A trigger puts its blob into quarantine.
+-- Deletes a file. Triggers put its blob and those of its versions into quarantine.
 -- @none
 DELETE FROM files WHERE id = :id

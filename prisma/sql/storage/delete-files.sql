@@ -1,3 +1,3 @@
--- Deletes files. A trigger puts their blobs into quarantine.
+-- Deletes files. Triggers put their blobs and those of their versions into quarantine.
 -- @none
 DELETE FROM files WHERE id = ANY(:ids)

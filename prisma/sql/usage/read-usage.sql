@@ -3,7 +3,7 @@
 SELECT d.day::date::text AS "day!", coalesce(u.requests, 0) AS requests, coalesce(u.errors, 0) AS errors,
   coalesce(u.downloaded_bytes, 0) AS downloaded_bytes,
   CASE WHEN d.day = {chat/today}
-    THEN coalesce((SELECT bytes FROM storage_usage WHERE workspace_id = :user_id), 0)
+    THEN coalesce((SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = :user_id), 0)
     ELSE coalesce((
       SELECT storage_bytes FROM usage_days WHERE user_id = :user_id AND day <= d.day ORDER BY day DESC LIMIT 1
     ), 0)

@@ -3,7 +3,7 @@
 -- (`:first_ids`). Deleted users are left out.
 -- @one
 WITH living AS MATERIALIZED (
-  SELECT id, (SELECT bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
+  SELECT id, (SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
   FROM users WHERE id = ANY(:day_users) AND status <> 'deleted'
   ORDER BY id FOR KEY SHARE
 ), written AS (

@@ -70,6 +70,11 @@ const unavailable: Failure = {
   message: 'Parsing failed because of a temporary problem. Retry the document later.',
 }
 
+const replaced: Failure = {
+  code: 'unavailable',
+  message: 'The file has other content now, and that of the document is not kept. Add the file again.',
+}
+
 /** Changes the locked document in the transaction that completes the job. */
 type Outcome = (tx: Transaction, document: sql.LockDocumentOfJobRow) => Promise<void>
 
@@ -140,6 +145,7 @@ class IndexingRun {
     }
     const document = await database.transaction((tx) => this.#claim(tx))
     if (document === undefined) return null
+    if (document.source === null && document.blob_key === null) return this.#failed(replaced)
     const result = await this.#parse(document)
     const texts = result.chunks.map(({ heading, text }) =>
       heading === null ? text : `${heading}\n\n${text}`,

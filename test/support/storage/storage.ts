@@ -101,7 +101,9 @@ export function newBoundary(): string {
   return `boundary-${randomBytes(8).toString('hex')}`
 }
 
-const fileKeys = statement<{ key: string }>('SELECT blob_key AS key FROM files')
+const fileKeys = statement<{ key: string }>(
+  'SELECT blob_key AS key FROM files UNION SELECT blob_key FROM file_versions',
+)
 const otherKeys = statement<{ key: string }>(
   `SELECT key FROM quarantined_blobs
    UNION ALL SELECT id || '-' || size FROM avatars, unnest(ARRAY[64, 128, 256]) size`,

@@ -1,0 +1,24 @@
+-- Subtracts deleted versions of files from the storage usage, and puts their blobs into quarantine. Another
+-- row may have the same blob: see `quarantine_deleted_files`.
+CREATE OR REPLACE FUNCTION quarantine_deleted_versions()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  -- Every deletion of a file runs this, mostly for a file without versions.
+  IF NOT EXISTS (SELECT FROM removed) THEN
+    RETURN NULL;
+  END IF;
+  UPDATE storage_usage u SET versions = u.versions - deleted.n,
+    version_bytes = u.version_bytes - deleted.bytes
+  FROM (SELECT workspace_id, count(*) AS n, sum(bytes) AS bytes FROM removed GROUP BY workspace_id) deleted
+  WHERE u.workspace_id = deleted.workspace_id;
+  INSERT INTO quarantined_blobs (key, reason)
+  SELECT DISTINCT blob_key, 'deleted'::"QuarantineReason" FROM removed ORDER BY 1
+  ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER file_versions_removed AFTER DELETE ON file_versions
+  REFERENCING OLD TABLE AS removed
+  FOR EACH STATEMENT EXECUTE FUNCTION quarantine_deleted_versions();

@@ -1,0 +1,17 @@
+-- Puts the former blob of a file into quarantine when the file gets another one. If a version keeps the blob,
+-- the sweep takes it out again.
+CREATE OR REPLACE FUNCTION quarantine_replaced_content()
+RETURNS trigger
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  INSERT INTO quarantined_blobs (key, reason)
+  SELECT OLD.blob_key, 'deleted'::"QuarantineReason"
+  WHERE NOT EXISTS (SELECT FROM file_versions v WHERE v.blob_key = OLD.blob_key)
+  ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();
+  RETURN NULL;
+END $function$;
+
+CREATE OR REPLACE TRIGGER files_content_replaced AFTER UPDATE OF blob_key ON files
+  FOR EACH ROW WHEN (old.blob_key IS DISTINCT FROM new.blob_key)
+  EXECUTE FUNCTION quarantine_replaced_content();
