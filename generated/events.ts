@@ -63,6 +63,8 @@ export interface EventObjects {
   'invitation.declined': components['schemas']['Invitation']
   'avatar.updated': components['schemas']['Avatar']
   'avatar.deleted': components['schemas']['Avatar']
+  'share.created': components['schemas']['Share']
+  'share.deleted': components['schemas']['Share']
   'folder.created': components['schemas']['Folder']
   'folder.updated': components['schemas']['Folder']
   'folder.deleted': components['schemas']['Folder']
@@ -230,6 +232,8 @@ export const eventTypes: Record<EventType, EventInfo> = {
   'invitation.declined': { scope: 'projects:read', audience: 'project', project: 'project_id', organization: null, role: 'admin', serializer: 'replyInvitation', payload: 'payloadInvitationDeclinedEvent' },
   'avatar.updated': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarUpdatedEvent' },
   'avatar.deleted': { scope: 'user:read', audience: 'user', project: null, organization: null, role: null, serializer: 'replyAvatar', payload: 'payloadAvatarDeletedEvent' },
+  'share.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyShare', payload: 'payloadShareCreatedEvent' },
+  'share.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyShare', payload: 'payloadShareDeletedEvent' },
   'folder.created': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderCreatedEvent' },
   'folder.updated': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderUpdatedEvent' },
   'folder.deleted': { scope: 'storage:read', audience: 'project', project: 'project_id', organization: null, role: 'viewer', serializer: 'replyFolder', payload: 'payloadFolderDeletedEvent' },

@@ -331,6 +331,14 @@ export interface OperationsByTag {
     | 'revokeFileLink'
     | 'listAllFileLinks'
     | 'downloadByLink'
+  'storage-shares':
+    | 'listShares'
+    | 'createShare'
+    | 'getShare'
+    | 'deleteShare'
+    | 'listSharedFolders'
+    | 'getSharedFolder'
+    | 'leaveSharedFolder'
   'storage-trash':
     | 'listTrash'
     | 'emptyTrash'
@@ -3641,7 +3649,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   createUpload: {
@@ -3776,7 +3784,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","shares":true},
     includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
     secretAnswer: false
   },
@@ -3801,7 +3809,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: "getFile",
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   deleteFile: {
@@ -3823,7 +3831,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: "getFile",
     etag: false,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   copyFile: {
@@ -3894,7 +3902,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","shares":true},
     filesOrigin: true,
     secretAnswer: false
   },
@@ -4296,7 +4304,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","shares":true},
     filesOrigin: true,
     secretAnswer: false
   },
@@ -4392,7 +4400,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   getFolder: {
@@ -4415,7 +4423,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","shares":true},
     secretAnswer: false
   },
   updateFolder: {
@@ -4464,6 +4472,162 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false
   },
+  listShares: {
+    id: "listShares",
+    method: "GET",
+    path: "/v1/storage/folders/{id}/shares",
+    url: "/v1/storage/folders/:id/shares",
+    tag: "storage-shares",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFolderId","query":"queryListShares"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyShareList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  createShare: {
+    id: "createShare",
+    method: "POST",
+    path: "/v1/storage/folders/{id}/shares",
+    url: "/v1/storage/folders/:id/shares",
+    tag: "storage-shares",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFolderId","query":"queryNone","header":"headerIdempotencyKey","body":"bodyShareCreate"},
+    body: {"required":true,"contentTypes":["application/json"]},
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyShare"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  getShare: {
+    id: "getShare",
+    method: "GET",
+    path: "/v1/storage/folders/{id}/shares/{share_id}",
+    url: "/v1/storage/folders/:id/shares/:share_id",
+    tag: "storage-shares",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetShare","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyShare"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor"},
+    secretAnswer: false
+  },
+  deleteShare: {
+    id: "deleteShare",
+    method: "DELETE",
+    path: "/v1/storage/folders/{id}/shares/{share_id}",
+    url: "/v1/storage/folders/:id/shares/:share_id",
+    tag: "storage-shares",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetShare","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getShare",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  listSharedFolders: {
+    id: "listSharedFolders",
+    method: "GET",
+    path: "/v1/storage/shared",
+    url: "/v1/storage/shared",
+    tag: "storage-shares",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"query":"queryListSharedFolders"},
+    body: null,
+    errors: [400,401,403,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyShareList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getSharedFolder: {
+    id: "getSharedFolder",
+    method: "GET",
+    path: "/v1/storage/shared/{id}",
+    url: "/v1/storage/shared/:id",
+    tag: "storage-shares",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathGetSharedFolder","query":"queryNone","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyShare"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  leaveSharedFolder: {
+    id: "leaveSharedFolder",
+    method: "DELETE",
+    path: "/v1/storage/shared/{id}",
+    url: "/v1/storage/shared/:id",
+    tag: "storage-shares",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathGetSharedFolder","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getSharedFolder",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
   listStorageItems: {
     id: "listStorageItems",
     method: "GET",
@@ -4483,7 +4647,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: {"role":"viewer"},
+    projectAccess: {"role":"viewer","shares":true},
     secretAnswer: false
   },
   listTrash: {

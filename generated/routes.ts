@@ -47,6 +47,7 @@ import { storageArchives } from '../handlers/storage-archives.ts'
 import { storageFolders } from '../handlers/storage-folders.ts'
 import { storageImages } from '../handlers/storage-images.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
+import { storageShares } from '../handlers/storage-shares.ts'
 import { storageTrash } from '../handlers/storage-trash.ts'
 import { storageUploadLinks } from '../handlers/storage-upload-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
@@ -109,6 +110,7 @@ export const handlers: Operations = {
   ...storageFolders,
   ...storageImages,
   ...storageLinks,
+  ...storageShares,
   ...storageTrash,
   ...storageUploadLinks,
   ...storageUploads,
@@ -290,6 +292,13 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageFolders, 'getFolder'>>,
   Holds<Exact<typeof storageFolders, 'updateFolder'>>,
   Holds<Exact<typeof storageFolders, 'deleteFolder'>>,
+  Holds<Exact<typeof storageShares, 'listShares'>>,
+  Holds<Exact<typeof storageShares, 'createShare'>>,
+  Holds<Exact<typeof storageShares, 'getShare'>>,
+  Holds<Exact<typeof storageShares, 'deleteShare'>>,
+  Holds<Exact<typeof storageShares, 'listSharedFolders'>>,
+  Holds<Exact<typeof storageShares, 'getSharedFolder'>>,
+  Holds<Exact<typeof storageShares, 'leaveSharedFolder'>>,
   Holds<Exact<typeof storageFolders, 'listStorageItems'>>,
   Holds<Exact<typeof storageTrash, 'listTrash'>>,
   Holds<Exact<typeof storageTrash, 'emptyTrash'>>,
@@ -569,6 +578,10 @@ export const skeleton = {
     '/v1/storage/usage': { get: route('getStorageUsage') },
     '/v1/storage/folders': { get: route('listFolders'), post: route('createFolder') },
     '/v1/storage/folders/{id}': { get: route('getFolder'), put: route('updateFolder'), delete: route('deleteFolder') },
+    '/v1/storage/folders/{id}/shares': { get: route('listShares'), post: route('createShare') },
+    '/v1/storage/folders/{id}/shares/{share_id}': { get: route('getShare'), delete: route('deleteShare') },
+    '/v1/storage/shared': { get: route('listSharedFolders') },
+    '/v1/storage/shared/{id}': { get: route('getSharedFolder'), delete: route('leaveSharedFolder') },
     '/v1/storage/items': { get: route('listStorageItems') },
     '/v1/storage/trash': { get: route('listTrash') },
     '/v1/storage/trash/empty': { post: route('emptyTrash') },

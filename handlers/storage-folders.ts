@@ -1,12 +1,13 @@
 // Handlers of folders.
 import type { Handlers } from '../services/handler.ts'
-import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
+import { openWorkspaces } from '../services/projects/workspaces.ts'
 import {
   createFolder,
   findFolder,
   listFolders,
   openFolder,
   openFolderLocked,
+  openPlace,
   updateFolder,
 } from '../services/storage/folders.ts'
 import { listItems } from '../services/storage/items.ts'
@@ -18,11 +19,10 @@ export const storageFolders = {
   },
 
   async createFolder(request, { db, events }) {
-    const { project_id: projectId = null } = request.body
-    const { userId: ownerId } = request.principal
+    const { project_id: projectId, parent_id: folderId } = request.body
     return await db.transaction(async (tx) => {
-      const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
-      const folder = await createFolder(tx, events, { workspaceId, projectId, ownerId }, request.body)
+      const place = await openPlace(tx, request, { projectId, folderId }, { lock: true })
+      const folder = await createFolder(tx, events, place, request.body)
       return { status: 201, body: folder, headers: { location: `/v1/storage/folders/${folder.id}` } }
     })
   },
@@ -49,9 +49,9 @@ export const storageFolders = {
   },
 
   async listStorageItems(request, { db }) {
-    const { project_id: projectId = null, folder_id: folderId = null, ...query } = request.query
-    const workspaceId = await openWorkspace(db, request, projectId)
-    if (folderId !== null) await findFolder(db, workspaceId, folderId)
+    const { project_id: projectId, folder_id: folderId = null, ...query } = request.query
+    const { workspaceId } = await openPlace(db, request, { projectId, folderId })
+    if (projectId !== undefined && folderId !== null) await findFolder(db, workspaceId, folderId)
     return { status: 200, body: await listItems(db, workspaceId, folderId, query) }
   },
 } satisfies Handlers<'storage-folders'>

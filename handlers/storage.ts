@@ -10,6 +10,7 @@ import { toDownload } from '../services/storage/download.ts'
 import { toFile, listFiles, openDownload, openFile } from '../services/storage/files.ts'
 import { requireOneFolder } from '../services/storage/folders.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
+import { requireNoShare } from '../services/storage/shares.ts'
 import { discardFiles } from '../services/storage/trash.ts'
 import { updateFile } from '../services/storage/update-file.ts'
 
@@ -70,6 +71,7 @@ export const storage = {
     return await db.transaction(async (tx) => {
       const file = await openFile(tx, request, { lock: true })
       request.ifMatch(file)
+      if (request.query.permanent) requireNoShare(file, 'delete files permanently')
       if (request.query.permanent) await deleteFile(tx, { storage, events }, toFile(file))
       else await discardFiles(tx, { storage, events, config }, [toFile(file)], request.principal.userId)
       return { status: 204 }

@@ -28,6 +28,7 @@ export type IdPrefix =
   | 'file'
   | 'ver'
   | 'fld'
+  | 'shr'
   | 'job'
   | 'lnk'
   | 'ulk'

@@ -4,7 +4,7 @@
 import * as sql from '../generated/sql/access.ts'
 import type { OperationInfo } from '../infra/contract/operation.ts'
 import type { Transaction } from '../infra/database/database.ts'
-import { forbidden, notFound } from '../infra/errors.ts'
+import { ApiError, forbidden, notFound } from '../infra/errors.ts'
 import { openOrganization } from './organizations/access.ts'
 import { openServiceAccount } from './organizations/service-accounts.ts'
 import { openCustomer } from './payments/customers.ts'
@@ -13,6 +13,8 @@ import { requireSaleAccess } from './payments/sales.ts'
 import { requireSeller } from './payments/sellers.ts'
 import { openMeter } from './payments/usage/meters.ts'
 import { openProject } from './projects/access.ts'
+import { openFile } from './storage/files.ts'
+import { openFolder, openPlace } from './storage/folders.ts'
 import { requireRecentSignIn } from './users/api-keys.ts'
 import type { Principal } from './users/authentication.ts'
 
@@ -30,6 +32,8 @@ export async function open(tx: Transaction, request: AccessRequest): Promise<voi
     await (id.startsWith('svc_') ? openServiceAccount : openOrganization)(tx, request)
   else if (operation.organizationSellers === true) await openSold(tx, request)
   else if (id.startsWith('prj_')) await openProject(tx, request)
+  else if (operation.projectAccess?.shares === true)
+    await (id.startsWith('fld_') ? openFolder : openFile)(tx, request)
   else {
     const found = await sql.findResource(tx, { id, user_id: principal.userId })
     // An upload is in a workspace: its project decides.
@@ -72,6 +76,8 @@ interface StoredAnswer {
   body: {
     id?: string
     project_id?: string | null
+    folder_id?: string | null
+    parent_id?: string | null
     organization_id?: string | null
     seller_organization_id?: string | null
   } | null
@@ -93,7 +99,7 @@ export async function authorizeReplay(
 ): Promise<void> {
   const { operation, principal } = request
   const subjects = subjectsOf(request, stored.body ?? {})
-  for (const subject of subjects) await open(tx, subject)
+  for (const subject of subjects) await openSubject(tx, subject, stored.body)
   await requireSameSeller(tx, request, stored.body)
   if (stored.credentialId === principal.credentialId) return
   const { secretAnswer } = operation
@@ -101,6 +107,23 @@ export async function authorizeReplay(
   const lacksScopes = secretAnswer && !stored.scopes.every((scope) => principal.scopes.has(scope))
   if (lacksScopes || ((subjects.length === 0 || secretAnswer) && !hasProjects(principal, stored)))
     throw forbidden('This Idempotency-Key was used by an API key with more permissions.', 'scope')
+}
+
+/** What was created in a shared folder does not need the role in its project. */
+async function openSubject(
+  tx: Transaction,
+  subject: AccessRequest,
+  body: StoredAnswer['body'],
+): Promise<void> {
+  try {
+    await open(tx, subject)
+  } catch (error) {
+    const folderId = body?.folder_id ?? body?.parent_id
+    const { projectAccess } = subject.operation
+    if (!(error instanceof ApiError && error.status === 403)) throw error
+    if (projectAccess?.shares !== true || folderId == null) throw error
+    await openPlace(tx, subject, { folderId })
+  }
 }
 
 /** Requires that the caller sells for the seller of a stored answer: an admin may have lost the role. */

@@ -179,6 +179,20 @@ export interface CountLinkUploadRow {
 }
 
 /**
+ * The shares of a folder.
+ * @see prisma/sql/storage/count-shares.sql
+ */
+export const countShares = one<{ folder_id: string }, CountSharesRow>(
+  'storage/count-shares',
+  `SELECT count(*)::int AS "n" FROM folder_shares WHERE folder_id = $1`,
+  ['folder_id'],
+  { reads: true },
+)
+export interface CountSharesRow {
+  n: number
+}
+
+/**
  * Deletes a batch of the reservations that their servers have not renewed for an hour.
  * @see prisma/sql/storage/delete-abandoned-reservations.sql
  */
@@ -205,6 +219,22 @@ export const deleteAvatarOfUser = none<{ user_id: string }>(
   'storage/delete-avatar-of-user',
   `DELETE FROM avatars WHERE user_id = $1`,
   ['user_id'],
+)
+
+/**
+ * Deletes the shares of a folder that have ended or expired.
+ * @see prisma/sql/storage/delete-ended-shares.sql
+ */
+export const deleteEndedShares = none<{ folder_id: string }>(
+  'storage/delete-ended-shares',
+  `DELETE FROM folder_shares s WHERE s.folder_id = $1 AND CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END <> 'active'`,
+  ['folder_id'],
 )
 
 /**
@@ -330,6 +360,16 @@ export const deleteQuarantinedBlobs = none<{ keys: readonly string[] }>(
   'storage/delete-quarantined-blobs',
   `DELETE FROM quarantined_blobs WHERE key = ANY($1)`,
   ['keys'],
+)
+
+/**
+ * Deletes a share.
+ * @see prisma/sql/storage/delete-share.sql
+ */
+export const deleteShare = none<{ id: string }>(
+  'storage/delete-share',
+  `DELETE FROM folder_shares WHERE id = $1`,
+  ['id'],
 )
 
 /**
@@ -698,6 +738,114 @@ export interface FindLinkedFileRow {
 }
 
 /**
+ * A share that counts for a user.
+ * @see prisma/sql/storage/find-share-with-user.sql
+ */
+export const findShareWithUser = optional<{ id: string; user_id: string }, FindShareWithUserRow>(
+  'storage/find-share-with-user',
+  `SELECT s.id, s.folder_id,
+(SELECT its_folder.name FROM folders its_folder WHERE its_folder.id = s.folder_id) AS "folder_name",
+s.project_id, s.email, s.role, CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, s.owner_id AS created_by,
+(SELECT its_owner.name FROM users its_owner WHERE its_owner.id = s.owner_id) AS "created_by_name",
+s.expires_at, s.created_at
+FROM users u JOIN folder_shares s ON s.email = u.email JOIN folders d ON d.id = s.folder_id
+  LEFT JOIN projects p ON p.id = s.project_id
+WHERE s.id = $1 AND u.id = $2 AND u.email_verified AND d.deleted_at IS NULL
+  AND CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active' AND (p.id IS NULL OR p.status <> 'deleted')`,
+  ['id', 'user_id'],
+  { reads: true },
+)
+export interface FindShareWithUserRow {
+  id: string
+  folder_id: string
+  folder_name: string
+  project_id: string | null
+  email: string
+  role: Schemas['Share']['role']
+  status: Schemas['Share']['status']
+  created_by: string
+  created_by_name: string
+  expires_at: string | null
+  created_at: string
+}
+
+/**
+ * A share of a folder.
+ * @see prisma/sql/storage/find-share.sql
+ */
+export const findShare = optional<{ id: string; folder_id: string }, FindShareRow>(
+  'storage/find-share',
+  `SELECT s.id, s.folder_id,
+(SELECT its_folder.name FROM folders its_folder WHERE its_folder.id = s.folder_id) AS "folder_name",
+s.project_id, s.email, s.role, CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, s.owner_id AS created_by,
+(SELECT its_owner.name FROM users its_owner WHERE its_owner.id = s.owner_id) AS "created_by_name",
+s.expires_at, s.created_at FROM folder_shares s WHERE s.id = $1 AND s.folder_id = $2`,
+  ['id', 'folder_id'],
+  { reads: true },
+)
+export interface FindShareRow {
+  id: string
+  folder_id: string
+  folder_name: string
+  project_id: string | null
+  email: string
+  role: Schemas['Share']['role']
+  status: Schemas['Share']['status']
+  created_by: string
+  created_by_name: string
+  expires_at: string | null
+  created_at: string
+}
+
+/**
+ * The best role that shares of a folder, and of those above it, give a user, and the user who shares.
+ * @see prisma/sql/storage/find-shared-role.sql
+ */
+export const findSharedRole = optional<{ folder_id: string; user_id: string }, FindSharedRoleRow>(
+  'storage/find-shared-role',
+  `WITH RECURSIVE above AS (
+  SELECT d.id, d.parent_id FROM folders d WHERE d.id = $1 AND d.deleted_at IS NULL
+  UNION ALL
+  SELECT p.id, p.parent_id FROM above JOIN folders p ON p.id = above.parent_id
+)
+SELECT s.role, s.owner_id
+FROM above JOIN users u ON u.id = $2 AND u.email_verified
+  JOIN folder_shares s ON s.folder_id = above.id AND s.email = u.email
+WHERE CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
+ORDER BY s.role, s.created_at LIMIT 1`,
+  ['folder_id', 'user_id'],
+  { reads: true },
+)
+export interface FindSharedRoleRow {
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  owner_id: string
+}
+
+/**
  * An upload link by the SHA-256 of its token, unless its project is deleted.
  * @see prisma/sql/storage/find-upload-link.sql
  */
@@ -993,6 +1141,45 @@ export interface InsertLinkRow {
   metadata: Record<string, string>
   created_at: string
   updated_at: string
+}
+
+/**
+ * Shares a folder. Without a row, the folder is shared with the address already.
+ * @see prisma/sql/storage/insert-share.sql
+ */
+export const insertShare = optional<{ id: string; folder_id: string; project_id: string | null; owner_id: string; email: string; role: 'owner' | 'admin' | 'editor' | 'viewer'; expires_at: Date | string | null; created_at: Date | string }, InsertShareRow>(
+  'storage/insert-share',
+  `WITH s AS (
+  INSERT INTO folder_shares (id, folder_id, project_id, owner_id, email, role, expires_at, created_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+  ON CONFLICT (folder_id, email) DO NOTHING
+  RETURNING *
+)
+SELECT s.id, s.folder_id,
+(SELECT its_folder.name FROM folders its_folder WHERE its_folder.id = s.folder_id) AS "folder_name",
+s.project_id, s.email, s.role, CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, s.owner_id AS created_by,
+(SELECT its_owner.name FROM users its_owner WHERE its_owner.id = s.owner_id) AS "created_by_name",
+s.expires_at, s.created_at FROM s`,
+  ['id', 'folder_id', 'project_id', 'owner_id', 'email', 'role', 'expires_at', 'created_at'],
+)
+export interface InsertShareRow {
+  id: string
+  folder_id: string
+  folder_name: string
+  project_id: string | null
+  email: string
+  role: Schemas['Share']['role']
+  status: Schemas['Share']['status']
+  created_by: string
+  created_by_name: string
+  expires_at: string | null
+  created_at: string
 }
 
 /**
@@ -1643,6 +1830,111 @@ export interface ListRemovableBlobsRow {
 }
 
 /**
+ * The shares that count for a user: those with the verified email address of the user.
+ * @see prisma/sql/storage/list-shared-folders.sql
+ */
+export const listSharedFolders = page<{ user_id: string }, { created_after: Date | string; created_before: Date | string; project_ids: readonly string[] }, 'created_at', ListSharedFoldersRow>(
+  'storage/list-shared-folders',
+  {
+    select: `SELECT s.id, s.folder_id,
+(SELECT its_folder.name FROM folders its_folder WHERE its_folder.id = s.folder_id) AS "folder_name",
+s.project_id, s.email, s.role, CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, s.owner_id AS created_by,
+(SELECT its_owner.name FROM users its_owner WHERE its_owner.id = s.owner_id) AS "created_by_name",
+s.expires_at, s.created_at
+FROM users u JOIN folder_shares s ON s.email = u.email JOIN folders d ON d.id = s.folder_id
+  LEFT JOIN projects p ON p.id = s.project_id
+WHERE u.id = $1 AND u.email_verified AND d.deleted_at IS NULL AND CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
+  AND (p.id IS NULL OR p.status <> 'deleted')`,
+    names: ['user_id', 'created_after', 'created_before', 'project_ids'],
+    filters: {
+      created_after: { sql: `s.created_at >= $2`, searches: true },
+      created_before: { sql: `s.created_at < $3`, searches: true },
+      project_ids: { sql: `s.project_id = ANY($4)` },
+    },
+    sorts: {
+      created_at: `s.created_at`,
+    },
+    id: `s.id`,
+    totals: {
+    },
+  },
+)
+export interface ListSharedFoldersRow {
+  id: string
+  folder_id: string
+  folder_name: string
+  project_id: string | null
+  email: string
+  role: Schemas['Share']['role']
+  status: Schemas['Share']['status']
+  created_by: string
+  created_by_name: string
+  expires_at: string | null
+  created_at: string
+}
+
+/**
+ * The shares of a folder, or those that a user created.
+ * @see prisma/sql/storage/list-shares.sql
+ */
+export const listShares = page<{}, { created_after: Date | string; created_before: Date | string; folder_id: string; created_by: string }, 'created_at', ListSharesRow>(
+  'storage/list-shares',
+  {
+    select: `SELECT s.id, s.folder_id,
+(SELECT its_folder.name FROM folders its_folder WHERE its_folder.id = s.folder_id) AS "folder_name",
+s.project_id, s.email, s.role, CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, s.owner_id AS created_by,
+(SELECT its_owner.name FROM users its_owner WHERE its_owner.id = s.owner_id) AS "created_by_name",
+s.expires_at, s.created_at
+FROM folder_shares s
+WHERE true`,
+    names: ['created_after', 'created_before', 'folder_id', 'created_by'],
+    filters: {
+      created_after: { sql: `s.created_at >= $1`, searches: true },
+      created_before: { sql: `s.created_at < $2`, searches: true },
+      folder_id: { sql: `s.folder_id = $3`, searches: true },
+      created_by: { sql: `s.owner_id = $4`, searches: true },
+    },
+    sorts: {
+      created_at: `s.created_at`,
+    },
+    id: `s.id`,
+    totals: {
+    },
+  },
+)
+export interface ListSharesRow {
+  id: string
+  folder_id: string
+  folder_name: string
+  project_id: string | null
+  email: string
+  role: Schemas['Share']['role']
+  status: Schemas['Share']['status']
+  created_by: string
+  created_by_name: string
+  expires_at: string | null
+  created_at: string
+}
+
+/**
  * The files in the trash of a workspace, or of all that a user can read.
  * @see prisma/sql/storage/list-trash.sql
  */
@@ -2004,15 +2296,15 @@ export interface LockFilesOfDeletionRow {
 }
 
 /**
- * Locks the project of an upload link, so that its members and its status stay as they are.
- * @see prisma/sql/storage/lock-project-of-upload-link.sql
+ * Locks a project, so that its members and its status stay as they are.
+ * @see prisma/sql/storage/lock-project.sql
  */
-export const lockProjectOfUploadLink = optional<{ project_id: string }, LockProjectOfUploadLinkRow>(
-  'storage/lock-project-of-upload-link',
+export const lockProject = optional<{ project_id: string }, LockProjectRow>(
+  'storage/lock-project',
   `SELECT p.id FROM projects p WHERE p.id = $1 FOR NO KEY UPDATE`,
   ['project_id'],
 )
-export interface LockProjectOfUploadLinkRow {
+export interface LockProjectRow {
   id: string
 }
 

@@ -138,7 +138,8 @@ export interface OperationInfo {
   paged: boolean
   /** The query parameters that are objects: `name[key]=value`. */
   queryObjects?: string[]
-  projectAccess: { role: string; states?: string[]; operators?: string } | null
+  /** `shares`: whether a share of the folder counts, as its role does. */
+  projectAccess: { role: string; states?: string[]; operators?: string; shares?: boolean } | null
   organizationAccess?: { role: string; operators?: string }
   /** For a deprecated operation: the date of the deprecation, the last day, and the path of the successor. */
   deprecation?: { since: string; sunset: string; successor: string | null }

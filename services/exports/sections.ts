@@ -55,6 +55,9 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
     webhooksSql.listEndpoints.all(db, { user_id: userId, ...oldestFirst }),
   files: listFiles,
   folders: (source) => storageSql.listFolders.all(source.db, madeBy(source)),
+  folder_shares: ({ db, userId }) => storageSql.listShares.all(db, { created_by: userId, ...oldestFirst }),
+  shared_with_you: ({ db, userId }) =>
+    storageSql.listSharedFolders.all(db, { user_id: userId, ...oldestFirst }),
   trash: (source) => storageSql.listTrash.all(source.db, madeBy(source)),
   jobs: listJobs,
   file_links: (source) => storageSql.listAllLinks.all(source.db, madeBy(source)),

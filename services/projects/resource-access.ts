@@ -17,6 +17,8 @@ export interface WorkspaceResource {
    * The caller's role in the project; null when the caller is not a member, or the resource is in no project.
    */
   your_role: Role | null
+  /** A share of its folder with the caller, if `x-project-access` counts shares and the caller needs one. */
+  share?: { role: Role; owner_id: string }
   project_status: 'active' | 'archived' | 'deleted' | null
 }
 
@@ -113,18 +115,31 @@ export function requireRole(
   { name, id }: ResourceName,
 ): void {
   requireKeyAccess(principal, found.project_id)
-  if (found.project_id === null) {
-    if (found.owner_id !== principal.userId)
-      throw forbidden(`This ${name} belongs to another user.`, 'owner', id)
-    return
-  }
-  if (ranks[found.your_role ?? 'none'] < ranks[role]) {
-    throw forbidden(
-      found.your_role === null
-        ? `You are not a member of the project of this ${name}.`
-        : `This operation requires the role ${role}; your role is ${found.your_role}.`,
-      'role',
-      id,
-    )
-  }
+  const own = roleOf(found, principal)
+  const shared = found.share?.role ?? 'none'
+  const best = ranks[shared] > ranks[own] ? shared : own
+  if (ranks[best] >= ranks[role]) return
+  if (found.project_id === null && best === 'none')
+    throw forbidden(`This ${name} belongs to another user.`, 'owner', id)
+  throw forbidden(
+    best === 'none'
+      ? `You are not a member of the project of this ${name}.`
+      : `This operation requires the role ${role}; your role is ${best}.`,
+    'role',
+    id,
+  )
+}
+
+/** Whether the caller has the role for the operation, without a share. */
+export function hasRole(
+  found: WorkspaceResource,
+  { operation, principal }: Pick<ResourceRequest, 'operation' | 'principal'>,
+): boolean {
+  return ranks[roleOf(found, principal)] >= ranks[requiredAccess(operation).role]
+}
+
+/** The role in the project; a resource that is in no project has only an owner. */
+function roleOf({ project_id, owner_id, your_role }: WorkspaceResource, { userId }: Principal): Rank {
+  if (project_id === null) return owner_id === userId ? 'owner' : 'none'
+  return your_role ?? 'none'
 }

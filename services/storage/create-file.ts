@@ -3,16 +3,17 @@ import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Once, Replay } from '../../infra/contract/replay.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { invalidField } from '../../infra/errors.ts'
+import { invalidField, notFound } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
 import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
-import { chooseFolder, findFolder, type FolderChoice, type FolderPlace } from './folders.ts'
+import { chooseFolder, findFolder, openPlace, type FolderChoice, type FolderPlace } from './folders.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
+import { requireNoShare } from './shares.ts'
 import type { Storage } from './storage.ts'
 import type { TrashServices } from './trash.ts'
 
@@ -87,7 +88,41 @@ export async function createFile<T>(
     isRepeatable: request.headers['idempotency-key'] !== undefined,
     openWorkspace: (db, projectId, options) => openWorkspace(db, request, projectId, options),
   }
-  return await createFileAs(services, creator, upload, respond)
+  const { projectId, folderId } = upload
+  if (projectId !== undefined || folderId === undefined)
+    return await createFileAs(services, creator, upload, respond)
+  return await createFileInFolder(services, { request, creator, upload, folderId }, respond)
+}
+
+/** The folder says in which workspace the file is, and may be shared with the caller. */
+async function createFileInFolder<T>(
+  services: CreateFileServices,
+  {
+    request,
+    creator,
+    upload,
+    folderId,
+  }: { request: CreateFileRequest; creator: FileCreator; upload: FileUpload; folderId: string },
+  respond: (tx: Transaction, file: StoredFile) => Promise<T>,
+): Promise<T | Replay> {
+  const { projectId, ownerId, byShare } = await openPlace(services.db, request, { folderId })
+  const inFolder: FileUpload = {
+    ...upload,
+    projectId,
+    fields() {
+      const fields = upload.fields()
+      if (fields.projectId !== null && fields.projectId !== projectId) throw notFound('folder', folderId)
+      if (fields.visibility === 'public') requireNoShare({ by_share: byShare }, 'publish files')
+      return { ...fields, projectId }
+    },
+  }
+  const opened: FileCreator = {
+    ...creator,
+    ownerId,
+    openWorkspace: async (db, _project, options) =>
+      (await openPlace(db, request, { folderId }, options)).workspaceId,
+  }
+  return await createFileAs(services, opened, inFolder, respond)
 }
 
 /** Like `createFile`, for a creator who need not be the caller. */

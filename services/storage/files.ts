@@ -11,11 +11,15 @@ import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { type Page, containsPattern, escapeLike } from '../../infra/database/pagination.ts'
 import type { Principal } from '../users/authentication.ts'
 import { folderOf } from './folders.ts'
+import { withSharedRole } from './shares.ts'
 
 export type StoredFile = components['schemas']['StoredFile']
 
 /** A file and the key of its blob. */
 export type FileRow = StoredFile & { blob_key: string }
+
+/** A file that the caller may use. `by_share`: only by a share of its folder. */
+export type OpenedFile = FileRow & { by_share: boolean }
 
 interface FileRequest {
   operation: OperationInfo
@@ -33,21 +37,22 @@ export async function openFile(
   db: Db,
   request: FileRequest & { principal: Principal },
   options: { lock?: boolean } = {},
-): Promise<FileRow> {
-  return authorize(await loadFile(db, request, options), request)
+): Promise<OpenedFile> {
+  return await authorize(db, await loadFile(db, request, options), request)
 }
 
 /**
  * Like `openFile`, for a download: a public file needs no API key.
  * @returns null when an API key is required.
  */
-export async function openDownload(db: Db, request: FileRequest): Promise<FileRow | null> {
+export async function openDownload(db: Db, request: FileRequest): Promise<OpenedFile | null> {
   const row = await loadFile(db, request)
   if (row.visibility === 'public' && (row.project_id !== null || row.owner_status === 'active')) {
     if (row.project_id !== null && row.your_role !== null) request.noteProject?.(row.project_id)
     return toFileRow(row)
   }
-  return request.principal === null ? null : authorize(row, { ...request, principal: request.principal })
+  const { principal } = request
+  return principal === null ? null : await authorize(db, row, { ...request, principal })
 }
 
 async function loadFile(
@@ -60,22 +65,29 @@ async function loadFile(
   return row
 }
 
-function authorize(row: sql.ReadFileRow, request: FileRequest & { principal: Principal }): FileRow {
-  requireAccess(row, request, { name: 'file', id: request.params.id })
-  return toFileRow(row)
+async function authorize(
+  db: Db,
+  row: sql.ReadFileRow,
+  request: FileRequest & { principal: Principal },
+): Promise<OpenedFile> {
+  const found = await withSharedRole(db, row, row.folder_id, request)
+  requireAccess(found, request, { name: 'file', id: request.params.id })
+  return toFileRow(row, found.share !== undefined)
 }
 
-function toFileRow({
-  your_role: _role,
-  project_status: _project,
-  owner_status: _owner,
-  ...file
-}: sql.ReadFileRow): FileRow {
-  return file
+function toFileRow(
+  { your_role: _role, project_status: _project, owner_status: _owner, ...file }: sql.ReadFileRow,
+  byShare = false,
+): OpenedFile {
+  return { ...file, by_share: byShare }
 }
 
 /** The file without internal fields. */
-export function toFile({ blob_key: _key, ...file }: FileRow): StoredFile {
+export function toFile({
+  blob_key: _key,
+  by_share: _share,
+  ...file
+}: FileRow & { by_share?: boolean }): StoredFile {
   return file
 }
 

@@ -13,6 +13,7 @@ import type { Emitter } from '../events/emit.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import { openWorkspace, type WorkspaceFilter } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
+import { withSharedRole } from './shares.ts'
 
 export type Folder = components['schemas']['Folder']
 
@@ -165,9 +166,52 @@ export async function openFolder(
   { params: { id }, ...request }: FolderRequest,
 ): Promise<Folder & { workspace_id: string }> {
   const row = await sql.readFolder(db, { id, user_id: request.principal.userId })
-  requireAccess(row, request, { name: 'folder', id })
-  const { your_role: _role, project_status: _project, owner_id: _owner, ...folder } = row
+  const found = row && (await withSharedRole(db, row, id, request))
+  requireAccess(found, request, { name: 'folder', id })
+  const { your_role: _role, project_status: _status, owner_id: _owner, share: _share, ...folder } = found
   return folder
+}
+
+/** Where a request works: a workspace, who owns what it creates there, and whether only a share permits it. */
+export interface OpenPlace extends FolderWorkspace {
+  byShare: boolean
+}
+
+/**
+ * Authorizes the operation in the workspace that the request names: by a project, or by a folder alone, which
+ * may be shared with the caller. What is created by a share belongs to the user who shares the folder. `lock`
+ * locks the project. Throws what `openWorkspace` throws, and 404 for a folder that the caller cannot see.
+ */
+export async function openPlace(
+  db: Db,
+  request: Omit<FolderRequest, 'params'>,
+  { projectId = null, folderId }: { projectId?: string | null; folderId?: string | null },
+  { lock = false } = {},
+): Promise<OpenPlace> {
+  const { userId: ownerId } = request.principal
+  if (projectId !== null || folderId == null) {
+    const workspaceId = await openWorkspace(db, request, projectId, { lock })
+    return { workspaceId, projectId, ownerId, byShare: false }
+  }
+  const read = async () => {
+    const row = await sql.readFolder(db, { id: folderId, user_id: ownerId })
+    return row && (await withSharedRole(db, row, folderId, request))
+  }
+  let found = await read()
+  if (lock && found !== undefined && found.project_id !== null) {
+    await sql.lockProject(db, { project_id: found.project_id })
+    found = await read()
+  }
+  if (found === undefined || (found.your_role === null && found.owner_id !== ownerId && !found.share))
+    throw notFound('folder', folderId)
+  requireAccess(found, request, { name: 'folder', id: folderId })
+  const { share, workspace_id: workspaceId, project_id: itsProject } = found
+  return {
+    workspaceId,
+    projectId: itsProject,
+    ownerId: share === undefined ? ownerId : itsProject === null ? workspaceId : share.owner_id,
+    byShare: share !== undefined,
+  }
 }
 
 /** Like `openFolder`, and locks the project and all folders of the workspace until the transaction ends. */

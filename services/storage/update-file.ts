@@ -10,6 +10,7 @@ import type { Principal } from '../users/authentication.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { findFile, openFile, toFile, type StoredFile } from './files.ts'
 import { chooseFolder, requireOneFolder } from './folders.ts'
+import { requireNoShare } from './shares.ts'
 import type { TrashServices } from './trash.ts'
 
 export interface UpdateFileRequest {
@@ -40,6 +41,8 @@ export async function updateFile(
     policy === 'duplicate' && !isMoved ? null : await claimNewPlace(tx, services, request, policy)
   const previous = await openFile(tx, request, { lock: true })
   request.ifMatch(previous)
+  if (update.visibility !== undefined || newExpiry !== undefined)
+    requireNoShare(previous, 'change who sees files, or for how long')
   if (claimed !== null && !hasFields(previous, claimed.from))
     throw inProgress('Another request has given the file another name or folder.')
   const changes = changesOf(previous, {
@@ -73,6 +76,7 @@ async function claimNewPlace(
 ): Promise<{ name: string; folderId: string | null; from: { name: string; folder_id: string | null } }> {
   const file = await openFile(tx, request)
   request.ifMatch(file)
+  requireNoShare(file, 'move files, or choose what happens to others with their name')
   const workspaceId = await openWorkspace(tx, request, file.project_id, { lock: true })
   const { name = file.name, path, folder_id: folderId } = request.body
   const { userId } = request.principal

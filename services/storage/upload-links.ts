@@ -191,7 +191,7 @@ function creatorOf({ owner_id: ownerId }: OpenUploadLink, token: string): FileCr
     isRepeatable: false,
     async openWorkspace(db, projectId, { lock = false } = {}) {
       // Lock order: the project before the link.
-      if (lock && projectId !== null) await sql.lockProjectOfUploadLink(db, { project_id: projectId })
+      if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
       return (await findOpenUploadLink(db, token)).workspace_id
     },
   }

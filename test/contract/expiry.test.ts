@@ -43,6 +43,7 @@ t.test('the operations with an expiry', async (t) => {
     'createCheckout',
     'createFileLink',
     'createServiceAccountKey',
+    'createShare',
     'createUploadLink',
     'rotateApiKey',
     'setEntitlement',

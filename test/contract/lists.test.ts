@@ -1,7 +1,7 @@
 // Lists: the values of page, limit, sort and order; all pages together contain every item exactly once.
 // In `npm test` one list gets all invalid values of a parameter that lists share, and the others one each;
 // `npm run faults` sends all to all lists.
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import t from 'tap'
 import type { OperationId } from '../../generated/operations.ts'
 import { newId } from '../../infra/ids.ts'
@@ -53,6 +53,7 @@ import {
   createAuditEntry,
   createKnowledgeBase,
   createFileLink,
+  createShare,
   createUploadLink,
   createMember,
   createMessage,
@@ -286,6 +287,25 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     const ids = await createMany(() => createJob(server, request.caller.id, { projectId: request.project }))
     await prisma.trackedJob.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
+  },
+  async listShares() {
+    const request = await requestFor(server, 'listShares')
+    const { params, caller, project: projectId = null } = request
+    await prisma.folderShare.deleteMany({ where: { folderId: params!.id } })
+    const ids = await createMany(() => createShare(server, params!.id, caller.id, { projectId }))
+    await prisma.folderShare.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
+  },
+  async listSharedFolders() {
+    const request = await requestFor(server, 'listProjects')
+    const { database } = server.services
+    const { email } = request.caller
+    const ids = await createMany(async () => {
+      const folder = await createFolder(database, server.admin.id, randomBytes(8).toString('hex'))
+      return await createShare(server, folder, server.admin.id, { email })
+    })
+    await prisma.folderShare.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request: { ...request, id: 'listSharedFolders' }, ids }
   },
   async listFileLinks() {
     const request = await requestFor(server, 'listFileLinks')
@@ -757,6 +777,8 @@ const tables: Partial<Record<OperationId, string>> = {
   listMembers: 'members',
   listInvitations: 'invitations',
   listMyInvitations: 'invitations',
+  listShares: 'folder_shares',
+  listSharedFolders: 'folder_shares',
   listFileLinks: 'file_links',
   listAllFileLinks: 'file_links',
   listUploadLinks: 'upload_links',

@@ -410,6 +410,22 @@ export async function createFolder(
   return (await ensureFolder(database, { ...workspace, path, most: 10_000 })).id!
 }
 
+/** A share of a folder. Default: of one without a project, with somebody, to read. */
+export async function createShare(
+  { services: { database } }: TestServer,
+  folderId: string,
+  ownerId: string,
+  fields: { email?: string; role?: 'viewer' | 'editor'; projectId?: string | null } = {},
+): Promise<string> {
+  const id = newId('shr')
+  const createdAt = timeOf(id)
+  const email = `${randomBytes(8).toString('hex')}@example.com`
+  await database.prisma.folderShare.create({
+    data: { id, folderId, ownerId, email, role: 'viewer', createdAt, ...fields },
+  })
+  return id
+}
+
 /** A file in the trash. Default: without a project. */
 export async function createTrashedFile(
   server: TestServer,

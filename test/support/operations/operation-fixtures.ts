@@ -22,6 +22,7 @@ import {
   createFile,
   createFolder,
   createJob,
+  createShare,
   createTrashedFile,
   createInvitation,
   createApiKey,
@@ -217,6 +218,25 @@ const onOwnFolder =
     params: { id: await createFolder(context.server.services.database, context.caller.id, folderName()) },
     body: await body?.(context),
   })
+
+const shareFields = () => ({ email: `${randomHex()}@example.com`, role: 'editor' })
+
+/** A share of the folder. */
+const onShare =
+  (folder: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await folder(context)
+    const fields = { projectId: project ?? null }
+    const share = await createShare(context.server, params!.id, context.caller.id, fields)
+    return { params: { id: params!.id, share_id: share }, project }
+  }
+
+/** A folder of the admin that is shared with the caller. */
+const sharedWithCaller: RequestBuilder = async ({ server, caller }) => {
+  const { admin } = server
+  const folder = await createFolder(server.services.database, admin.id, folderName())
+  return { params: { id: await createShare(server, folder, admin.id, { email: caller.email }) } }
+}
 
 /** An update with every field: the new parent is in the same workspace. */
 const folderUpdate = async ({ server, caller }: FixtureContext, project?: string) => ({
@@ -788,6 +808,32 @@ export const fixtures: Record<OperationId, Fixture> = {
     withoutProject: onOwnFolder(),
     byStatus: { 409: onFolder(undefined, 'archived') },
   },
+  listShares: {
+    build: async (context) => {
+      const { params, project } = await onShare(onFolder())(context)
+      return { params: { id: params!.id }, project }
+    },
+    withoutProject: onOwnFolder(),
+  },
+  createShare: {
+    build: onFolder(shareFields),
+    withoutProject: onOwnFolder(shareFields),
+    byStatus: { 409: onFolder(shareFields, 'archived') },
+  },
+  getShare: { build: onShare(onFolder()), withoutProject: onShare(onOwnFolder()) },
+  deleteShare: {
+    build: onShare(onFolder()),
+    withoutProject: onShare(onOwnFolder()),
+    byStatus: { 409: onShare(onFolder(undefined, 'archived')) },
+  },
+  listSharedFolders: {
+    build: async (context) => {
+      await sharedWithCaller(context)
+      return {}
+    },
+  },
+  getSharedFolder: { build: sharedWithCaller },
+  leaveSharedFolder: { build: sharedWithCaller },
   listStorageItems: listOf(async ({ server }, ownerId, project) => {
     await createFolder(server.services.database, ownerId, folderName(), project)
     await createFile(server, ownerId, { projectId: project })

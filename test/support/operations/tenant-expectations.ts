@@ -215,6 +215,7 @@ export const exceptions: Exception[] = [
       'listFolders',
       'listTrash',
       'listJobs',
+      'listShares',
       'listFileLinks',
       'listAllFileLinks',
       'listUploadLinks',

@@ -1,0 +1,3 @@
+-- Deletes a share.
+-- @none
+DELETE FROM folder_shares WHERE id = :id

@@ -1,0 +1,14 @@
+-- The shares of a folder, or those that a user created.
+-- @page
+SELECT {share-columns}
+FROM folder_shares s
+WHERE true
+-- @common s.created_at
+-- @filter folder_id searches
+s.folder_id = :folder_id
+-- @filter created_by searches
+s.owner_id = :created_by
+-- @sort created_at
+s.created_at
+-- @id
+s.id
