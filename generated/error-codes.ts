@@ -86,6 +86,7 @@ export const errorCodes = {
       expires_at: 'expires_at',
       custom_role: 'custom_role',
       service_account: 'service_account',
+      share: 'share',
     },
   },
   NOT_FOUND: {

@@ -1859,12 +1859,12 @@ WHERE u.id = $1 AND u.email_verified AND d.deleted_at IS NULL AND CASE WHEN NOT 
   AND (p.id IS NULL OR p.status <> 'deleted')`,
     names: ['user_id', 'created_after', 'created_before', 'project_ids'],
     filters: {
-      created_after: { sql: `s.created_at >= $2`, searches: true },
-      created_before: { sql: `s.created_at < $3`, searches: true },
+      created_after: { sql: `s.id >= id_at('shr', $2)`, searches: true },
+      created_before: { sql: `s.id < id_at('shr', $3)`, searches: true },
       project_ids: { sql: `s.project_id = ANY($4)` },
     },
     sorts: {
-      created_at: `s.created_at`,
+      created_at: `s.id`,
     },
     id: `s.id`,
     totals: {
@@ -1907,13 +1907,13 @@ FROM folder_shares s
 WHERE true`,
     names: ['created_after', 'created_before', 'folder_id', 'created_by'],
     filters: {
-      created_after: { sql: `s.created_at >= $1`, searches: true },
-      created_before: { sql: `s.created_at < $2`, searches: true },
+      created_after: { sql: `s.id >= id_at('shr', $1)`, searches: true },
+      created_before: { sql: `s.id < id_at('shr', $2)`, searches: true },
       folder_id: { sql: `s.folder_id = $3`, searches: true },
       created_by: { sql: `s.owner_id = $4`, searches: true },
     },
     sorts: {
-      created_at: `s.created_at`,
+      created_at: `s.id`,
     },
     id: `s.id`,
     totals: {

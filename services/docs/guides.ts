@@ -20,6 +20,7 @@ export const guideNames = [
   'idempotency',
   'files',
   'folders-and-sync',
+  'sharing-files',
   'knowledge-and-chat',
   'models-and-messages',
   'openai-clients',

@@ -500,8 +500,11 @@ for (const info of writes) {
     // An answer without a session belongs to its user, though the request names a project to search. So does
     // a copy outside of projects of a file in one.
     const isOwn = ['createChatCompletion', 'createResponse', 'copyFile'].includes(id)
+    // The caller leaves a folder of the admin.
+    const ownerId = id === 'leaveSharedFolder' ? server.admin.id : caller.id
     const organizationId = organization === null ? null : (about[organization] ?? null)
-    const projectId = project === null || organizationId !== null || isOwn ? null : named
+    const projectId =
+      project === null || organizationId !== null || isOwn || ownerId !== caller.id ? null : named
     t.match(row, {
       requestId: /^req_/,
       clientRequestId: `writes ${id}`,
@@ -511,8 +514,8 @@ for (const info of writes) {
         ? about.id
         : /^(payment_method|portal_session)\./.test(type)
           ? about.customer_id
-          : audience === 'user' || isOwn
-            ? caller.id
+          : audience === 'user' || isOwn || ownerId !== caller.id
+            ? ownerId
             : null,
     })
 
@@ -522,6 +525,7 @@ for (const info of writes) {
       'removeOrganizationMember',
       'declineInvitation',
       'declineOrganizationInvitation',
+      'leaveSharedFolder',
     ].includes(id)
     const reader = isOutside ? server.admin : caller
     const event = (await reader.client.get(`/events/${row.id}`)).body
@@ -607,7 +611,7 @@ for (const info of writes) {
     // An invitation is not visible to other users, and a customer, a meter or a feature only to its seller.
     const isHidden =
       (info.projectAccess ?? info.organizationAccess)?.role === 'none' ||
-      /^\/v1\/payments\/(customers|meters|features|budgets)\/\{id\}/.test(info.path)
+      /^\/v1\/(payments\/(customers|meters|features|budgets)|storage\/shared)\/\{id\}/.test(info.path)
     const refusals: Array<[number, OperationRequest, Parameters<typeof send>[1]]> = [
       [400, { ...ask, query: { surprise: '1' } }, {}],
       [

@@ -13,10 +13,10 @@ CREATE TABLE "folder_shares" (
 );
 
 -- CreateIndex
-CREATE INDEX "folder_shares_email_created_at_id_idx" ON "folder_shares"("email", "created_at", "id");
+CREATE INDEX "folder_shares_email_id_idx" ON "folder_shares"("email", "id");
 
 -- CreateIndex
-CREATE INDEX "folder_shares_owner_id_idx" ON "folder_shares"("owner_id");
+CREATE INDEX "folder_shares_owner_id_id_idx" ON "folder_shares"("owner_id", "id");
 
 -- CreateIndex
 CREATE INDEX "folder_shares_project_id_idx" ON "folder_shares"("project_id");

@@ -5,10 +5,10 @@ FROM users u JOIN folder_shares s ON s.email = u.email JOIN folders d ON d.id = 
   LEFT JOIN projects p ON p.id = s.project_id
 WHERE u.id = :user_id AND u.email_verified AND d.deleted_at IS NULL AND {share-status} = 'active'
   AND (p.id IS NULL OR p.status <> 'deleted')
--- @common s.created_at
+-- @common s.id=shr
 -- @filter project_ids
 s.project_id = ANY(:project_ids)
 -- @sort created_at
-s.created_at
+s.id
 -- @id
 s.id

@@ -3,12 +3,12 @@
 SELECT {share-columns}
 FROM folder_shares s
 WHERE true
--- @common s.created_at
+-- @common s.id=shr
 -- @filter folder_id searches
 s.folder_id = :folder_id
 -- @filter created_by searches
 s.owner_id = :created_by
 -- @sort created_at
-s.created_at
+s.id
 -- @id
 s.id

@@ -50,6 +50,17 @@ export const exceptions: Exception[] = [
     reason: 'a file that is not in the trash',
   },
   {
+    operations: ['getSharedFolder', 'leaveSharedFolder'],
+    expected: 404,
+    reason: 'a share exists only for the person it is for',
+  },
+  {
+    operations: ['getSharedFolder', 'leaveSharedFolder'],
+    field: 'path id',
+    expected: 404,
+    reason: 'a share exists only for the person it is for',
+  },
+  {
     operations: ['listFiles'],
     field: 'query folder_id',
     expected: 'own',
