@@ -172,7 +172,7 @@ export async function openFolder(
   return folder
 }
 
-/** Where a request works: a workspace, who owns what it creates there, and whether only a share permits it. */
+/** Where a request works: a workspace, who owns what it creates there, and whether it is by a share. */
 export interface OpenPlace extends FolderWorkspace {
   byShare: boolean
 }

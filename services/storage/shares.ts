@@ -1,6 +1,6 @@
-// Shares: a person with the address of a share works with a folder and everything below it, although the person
-// is no member of its project, or it belongs to another user. A share counts while the user who created it may
-// share the folder: this is checked with each request.
+// Shares: a person with the address of a share works with a folder and everything below it, although the
+// person is no member of its project, or it belongs to another user. A share counts while the user who created
+// it may share the folder: this is checked with each request.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -11,16 +11,17 @@ import { conflict, forbidden, limitReached, notFound } from '../../infra/errors.
 import { newId, timeOf } from '../../infra/ids.ts'
 import { hasRole, type WorkspaceResource } from '../projects/resource-access.ts'
 import type { Principal } from '../users/authentication.ts'
-import type { Folder } from './folders.ts'
 
 export type Share = components['schemas']['Share']
+type Folder = components['schemas']['Folder']
 
 /** The shares of a folder. */
 const maxShares = 100
 
 /**
  * What was found in a folder, with the best share of the folder, or of one above it, with the caller. Only if
- * the operation counts shares, and the caller may not perform it without: so shares cost members no statement.
+ * the operation counts shares, and the caller may not perform it without: so shares cost members no
+ * statement.
  */
 export async function withSharedRole<Found extends WorkspaceResource>(
   db: Db,

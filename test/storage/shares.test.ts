@@ -3,7 +3,7 @@ import t from 'tap'
 import { createFile, createFolder, createMember, createProject } from '../support/database/db-fixtures.ts'
 import { createClient } from '../support/http/client.ts'
 import { startServer } from '../support/server/server.ts'
-import { upload, uploadFile } from '../support/storage/storage.ts'
+import { upload } from '../support/storage/storage.ts'
 
 const server = await startServer(t)
 const { database } = server.services
