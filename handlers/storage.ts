@@ -7,6 +7,7 @@ import { copyFile, moveFile } from '../services/storage/copy-file.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
 import { toDownload } from '../services/storage/download.ts'
+import { replaceContent } from '../services/storage/file-content.ts'
 import { toFile, listFiles, openDownload, openFile } from '../services/storage/files.ts'
 import { requireOneFolder } from '../services/storage/folders.ts'
 import { quotaFor, usageOf } from '../services/storage/quota.ts'
@@ -65,6 +66,15 @@ export const storage = {
       status: 200,
       body: await updateFile(tx, { storage, events, config }, request, expiresAt),
     }))
+  },
+
+  async replaceFileContent(request, services) {
+    const { body: form, headers } = request
+    const file = await replaceContent(services, request, {
+      file: form.file,
+      sha256: () => form.fields().sha256 ?? headers['x-content-sha256'],
+    })
+    return { status: 200, body: file }
   },
 
   async deleteFile(request, { db, storage, events, config }) {

@@ -143,6 +143,7 @@ export const operationTable = {
   getFile: {"method":"GET","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.get","query":true,"answer":"json","security":[["apiKey"],["session"]]},
   updateFile: {"method":"PUT","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.update","body":true,"answer":"json","security":[["apiKey"],["session"]]},
   deleteFile: {"method":"DELETE","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.delete","query":true,"answer":null,"security":[["apiKey"],["session"]]},
+  replaceFileContent: {"method":"PUT","path":"/storage/files/{id}/content","prefix":"/v1","name":"storage.files.replace","body":true,"answer":"json","media":[{"type":"multipart/form-data","files":["file"]}],"security":[["apiKey"],["session"]]},
   copyFile: {"method":"POST","path":"/storage/files/{id}/copy","prefix":"/v1","name":"storage.files.copy","body":true,"answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   moveFile: {"method":"POST","path":"/storage/files/{id}/move","prefix":"/v1","name":"storage.files.move","body":true,"answer":"json","idempotent":"Idempotency-Key","security":[["apiKey"],["session"]]},
   downloadFile: {"method":"GET","path":"/storage/files/{id}/download","prefix":"/v1","name":"storage.files.download","query":true,"answer":"bytes","security":[["apiKey"],[],["session"]]},

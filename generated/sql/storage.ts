@@ -477,7 +477,8 @@ export const findFile = optional<{ id: string }, FindFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1`,
   ['id'],
@@ -498,6 +499,8 @@ export interface FindFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -517,7 +520,8 @@ export const findFiles = many<{ ids: readonly string[] }, FindFilesRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = ANY($1)
 ORDER BY f.id`,
@@ -539,6 +543,8 @@ export interface FindFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -702,7 +708,8 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM file_links l JOIN files f ON f.id = l.file_id
   JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
 WHERE l.digest = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
@@ -727,6 +734,8 @@ export interface FindLinkedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -1050,7 +1059,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['id', 'project_id', 'owner_id', 'name', 'folder_id', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
 export interface InsertFileRow {
@@ -1068,6 +1078,8 @@ export interface InsertFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -1476,7 +1488,8 @@ export interface ListFileBlobsRow {
  */
 export const listFilesForArchive = many<{ workspace_id: string; ids: readonly string[] | null; path: string; limit: number }, ListFilesForArchiveRow>(
   'storage/list-files-for-archive',
-  `SELECT f.id, f.name, coalesce(d.path, '') AS "path", f.bytes, f.blob_key, f.created_at
+  `SELECT f.id, f.name, coalesce(d.path, '') AS "path", f.bytes, f.blob_key,
+  coalesce(f.content_updated_at, f.created_at) AS "modified_at"
 FROM files f LEFT JOIN folders d ON d.id = f.folder_id
 WHERE f.workspace_id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
   AND ($2::text[] IS NULL OR f.id = ANY($2))
@@ -1492,7 +1505,7 @@ export interface ListFilesForArchiveRow {
   path: string
   bytes: number
   blob_key: string
-  created_at: string
+  modified_at: string
 }
 
 /**
@@ -1505,7 +1518,8 @@ export const listFilesOfFolder = many<{ workspace_id: string; folder_id: string;
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
 FROM files f
 WHERE f.workspace_id = $1 AND f.folder_id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
   AND (lower(f.name), f.id) > ($3, $4)
@@ -1528,6 +1542,8 @@ export interface ListFilesOfFolderRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -1548,7 +1564,8 @@ export const listFilesOfRoot = many<{ workspace_id: string; after_name: string; 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
 FROM files f
 WHERE f.workspace_id = $1 AND f.folder_id IS NULL AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
   AND (lower(f.name), f.id) > ($2, $3)
@@ -1571,6 +1588,8 @@ export interface ListFilesOfRootRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -1594,7 +1613,8 @@ export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
     names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'content_type_pattern', 'visibility', 'tag', 'path', 'folder', 'in_root', 'folder_id', 'name', 'name_pattern', 'without_purposes', 'created_by'],
@@ -1658,6 +1678,8 @@ export interface ListFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -1945,7 +1967,8 @@ export const listTrash = page<{}, { reader: string; least_role: 'owner' | 'admin
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))`,
     names: ['reader', 'least_role', 'key_projects', 'own', 'workspace_id', 'organization_id', 'created_after', 'created_before', 'updated_after', 'updated_before', 'metadata', 'name_pattern', 'created_by'],
@@ -1991,6 +2014,8 @@ export interface ListTrashRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string
   purge_at: string | null
   created_by: string
@@ -2112,7 +2137,8 @@ export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1 AND f.expires_at <= now() AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL)
 FOR UPDATE OF f SKIP LOCKED`,
@@ -2133,6 +2159,8 @@ export interface LockExpiredFileRow {
   tags: string[]
   download_count: number
   expires_at: string
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -2196,7 +2224,8 @@ export const lockFile = optional<{ user_id: string | null; id: string }, LockFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2221,6 +2250,8 @@ export interface LockFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -2245,7 +2276,8 @@ export const lockFilesAtPlace = many<{ workspace_id: string; folder_id: string |
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
   AND normalize(f.name, NFC) = normalize($3, NFC))
@@ -2269,6 +2301,8 @@ export interface LockFilesAtPlaceRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -2318,7 +2352,8 @@ export const lockPurgeableFiles = many<{ limit: number }, LockPurgeableFilesRow>
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.trashed_at IS NOT NULL AND f.purge_at <= now()
 ORDER BY f.purge_at, f.id LIMIT $1
@@ -2340,6 +2375,8 @@ export interface LockPurgeableFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string
   purge_at: string
   created_by: string
@@ -2360,7 +2397,8 @@ export const lockSourceFile = optional<{ id: string }, LockSourceFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM files f
 WHERE f.id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
 FOR SHARE OF f`,
@@ -2381,6 +2419,8 @@ export interface LockSourceFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -2417,7 +2457,8 @@ export const lockTrash = many<{ workspace_id: string; until: Date | string; limi
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND f.trashed_at <= $2
 ORDER BY f.trashed_at, f.id LIMIT $3
@@ -2439,6 +2480,8 @@ export interface LockTrashRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string
   purge_at: string | null
   created_by: string
@@ -2458,7 +2501,8 @@ export const lockTrashedFile = optional<{ user_id: string | null; id: string }, 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2483,6 +2527,8 @@ export interface LockTrashedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string
   purge_at: string | null
   created_by: string
@@ -2701,7 +2747,8 @@ export const readFile = optional<{ user_id: string | null; id: string }, ReadFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2726,6 +2773,8 @@ export interface ReadFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -2848,7 +2897,8 @@ export const readTrashedFile = optional<{ user_id: string | null; id: string }, 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
@@ -2873,6 +2923,8 @@ export interface ReadTrashedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string
   purge_at: string | null
   created_by: string
@@ -3016,6 +3068,62 @@ export const renewReservations = none<{ seconds: number; ids: readonly string[] 
 )
 
 /**
+ * Gives a locked file another content, whose blob is stored. `is_kept`: whether the present content becomes a
+ * version, with the id `version_id`; without one, its blob comes into quarantine.
+ * @see prisma/sql/storage/replace-content.sql
+ */
+export const replaceContent = one<{ version_id: string; id: string; is_kept: boolean; blob_key: string; bytes: number; sha256: string; content_type: string; declared_content_type: string | null; user_id: string }, ReplaceContentRow>(
+  'storage/replace-content',
+  `WITH kept AS (
+  INSERT INTO file_versions (id, file_id, workspace_id, number, blob_key, content_type, declared_content_type,
+  bytes, sha256, created_by, created_at, replaced_at)
+SELECT $1, o.id, o.workspace_id, o.version, o.blob_key, o.content_type, o.declared_content_type,
+  o.bytes, o.sha256, coalesce(o.content_by, o.owner_id), coalesce(o.content_updated_at, o.created_at), now()
+FROM files o WHERE o.id = $2 AND $3
+), f AS (
+  UPDATE files t
+  SET blob_key = $4, bytes = $5, sha256 = $6, content_type = $7,
+    declared_content_type = $8, version = t.version + 1, content_by = $9,
+content_updated_at = greatest(now(), coalesce(t.content_updated_at, t.created_at) + interval '1 millisecond'),
+updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  WHERE t.id = $2
+  RETURNING *
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+  ['version_id', 'id', 'is_kept', 'blob_key', 'bytes', 'sha256', 'content_type', 'declared_content_type', 'user_id'],
+)
+export interface ReplaceContentRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Asks the lease holder of an upload to release the lease.
  * @see prisma/sql/storage/request-lease.sql
  */
@@ -3068,7 +3176,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['folder_id', 'name', 'id'],
 )
 export interface RestoreFileRow {
@@ -3086,6 +3195,8 @@ export interface RestoreFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -3197,6 +3308,20 @@ WHERE d.deletion_job_id = $6`,
 )
 
 /**
+ * The bytes of the versions of a file.
+ * @see prisma/sql/storage/sum-versions.sql
+ */
+export const sumVersions = one<{ file_id: string }, SumVersionsRow>(
+  'storage/sum-versions',
+  `SELECT coalesce(sum(bytes), 0)::bigint AS "bytes" FROM file_versions WHERE file_id = $1`,
+  ['file_id'],
+  { reads: true },
+)
+export interface SumVersionsRow {
+  bytes: number
+}
+
+/**
  * The blobs in quarantine by reason, without those that a row refers to.
  * @see prisma/sql/storage/summarize-quarantine.sql
  */
@@ -3251,7 +3376,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.trashed_at, f.purge_at, f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
+f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
   ['days', 'user_id', 'ids'],
 )
 export interface TrashFilesRow {
@@ -3269,6 +3395,8 @@ export interface TrashFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
+  version: number
+  content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
   created_by: string
@@ -3277,6 +3405,17 @@ export interface TrashFilesRow {
   project_id: string | null
   owner_id: string
 }
+
+/**
+ * Deletes the oldest versions of a locked file, except as many as are kept.
+ * @see prisma/sql/storage/trim-versions.sql
+ */
+export const trimVersions = none<{ file_id: string; kept: number }>(
+  'storage/trim-versions',
+  `DELETE FROM file_versions WHERE id = ANY(ARRAY(
+  SELECT id FROM file_versions WHERE file_id = $1 ORDER BY number DESC OFFSET $2))`,
+  ['file_id', 'kept'],
+)
 
 /**
  * Takes the blobs without a row that the running sweep has added out of the quarantine again.

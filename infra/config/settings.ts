@@ -478,6 +478,14 @@ const storage = {
     default: 200 * GiB,
     description: "Maximum total size in bytes of a project's files (200 GiB).",
   }),
+  storageVersions: integer('STORAGE_VERSIONS', {
+    min: 0,
+    max: 1000,
+    default: 20,
+    description: `
+      Former contents that are kept of a file whose content is replaced. With 0 none is kept. Their bytes
+      count in the quota.`,
+  }),
   storageTrashDays: integer('STORAGE_TRASH_DAYS', {
     min: 0,
     max: 3650,

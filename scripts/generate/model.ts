@@ -101,7 +101,7 @@ export interface Operation {
   includes: Record<string, { id: string; as: string }> | null
   /** Whether the handler stores the response of an Idempotency-Key itself. */
   handlesIdempotency: boolean
-  /** The GET of the same path, whose ETag If-Match is compared with. */
+  /** The GET whose ETag If-Match is compared with: that of `x-entity`, or of the same path. */
   entity: string | null
 }
 
@@ -169,7 +169,7 @@ export function operationsOf(document: Json): Operation[] {
         readReplica: operation['x-read-replica'] === true,
         includes: includesOf(document, operation, parameters),
         handlesIdempotency: operation['x-idempotency'] === 'handler',
-        entity: item.get?.operationId ?? null,
+        entity: operation['x-entity'] ?? item.get?.operationId ?? null,
       })
     }
   }

@@ -230,7 +230,7 @@ function tableRow(o: Operation, names: ValidatorNames): object {
         : undefined,
     idempotent: takes('Idempotency-Key'),
     handlesIdempotency: o.handlesIdempotency ? true : undefined,
-    // If-Match is compared with the ETag of the GET on the same path.
+    // If-Match is compared with the ETag of the GET on the same path, or of `x-entity`.
     ifMatch: takes('If-Match') ? o.entity : null,
     etag: success.some((r) => r.headers.includes('etag')),
     paged: success.some((r) => r.headers.includes('link')),

@@ -86,7 +86,7 @@ export async function insertArchive(
       blob_keys: batch.map(({ file }) => file.blob_key),
       names: batch.map(({ name }) => name),
       sizes: batch.map(({ file }) => file.bytes),
-      times: batch.map(({ file }) => new Date(file.created_at)),
+      times: batch.map(({ file }) => new Date(file.modified_at)),
       offsets: batch.map(({ offset }) => offset),
       central_offsets: batch.map(({ central }) => central),
     })
@@ -100,7 +100,7 @@ async function notInWorkspace(fileId: string): Promise<never> {
 
 type ArchivedFile = Pick<
   sql.ListFilesForArchiveRow,
-  'id' | 'name' | 'path' | 'bytes' | 'blob_key' | 'created_at'
+  'id' | 'name' | 'path' | 'bytes' | 'blob_key' | 'modified_at'
 >
 
 /** The places of the files in the archive. A name that is taken gets a number. */

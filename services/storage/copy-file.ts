@@ -82,9 +82,9 @@ export async function copyFile(
 }
 
 /**
- * Moves a file, with the role editor at both places. When it leaves its workspace, its bytes count in the
- * quota of the other one, its links are revoked and the documents that were created from it are deleted.
- * Throws what `copyFile` throws.
+ * Moves a file, with the role editor at both places. When it leaves its workspace, its bytes and those of its
+ * versions count in the quota of the other one, its links are revoked and the documents that were created
+ * from it are deleted. Throws what `copyFile` throws.
  */
 export async function moveFile(
   tx: Transaction,
@@ -164,7 +164,9 @@ async function leaveWorkspace(
   file: StoredFile & { blob_key: string },
   { workspaceId, projectId }: Omit<Destination, 'folder' | 'name'>,
 ): Promise<void> {
-  await takeStorage(tx, workspaceId, { id: null, bytes: file.bytes, quota: quotaFor(config, projectId) })
+  const { bytes: versionBytes } = await sql.sumVersions(tx, { file_id: file.id })
+  const bytes = file.bytes + versionBytes
+  await takeStorage(tx, workspaceId, { id: null, bytes, quota: quotaFor(config, projectId) })
   for (const { id } of await sql.revokeLinksOfFile(tx, { file_id: file.id }))
     await events.emit(tx, 'file_link.revoked', await findLink(tx, file, id), { userId: file.owner_id })
   await storage.deleteDocuments(tx, [file.id])

@@ -37,7 +37,7 @@ export function toDownload(
     type,
     bytes: file.bytes,
     etag: file.etag,
-    modifiedAt: new Date(file.created_at),
+    modifiedAt: new Date(file.content_updated_at),
     headers: {
       'cache-control': cacheable ? 'no-cache' : 'no-store',
       'content-disposition': dispositionHeader,

@@ -66,7 +66,7 @@ export function createImages(storageDir: string, maxBytes = maxCachedBytes): Ima
         type: `image/${variant.format}`,
         bytes: image?.length ?? 0,
         etag,
-        modifiedAt: new Date(file.created_at),
+        modifiedAt: new Date(file.content_updated_at),
         headers: {
           'cache-control': cacheable ? 'no-cache' : 'no-store',
           'content-disposition': `inline; filename="image.${variant.format}"`,

@@ -45,8 +45,8 @@ const replaced = new Set([
   'updateFolder parent_id',
 ])
 
-/** They replace everything, or a whole list: see test/payments/entitlements.test.ts. */
-const replacing = ['setProductFeatures', 'setEntitlement']
+/** They replace everything, or a whole list: see the tests of entitlements and of versions. */
+const replacing = ['setProductFeatures', 'setEntitlement', 'replaceFileContent']
 const merging = ({ id, method }: OperationInfo): boolean => method === 'PUT' && !replacing.includes(id)
 
 for (const { id, ifMatch } of operationInfos.filter(merging)) {

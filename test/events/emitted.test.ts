@@ -103,6 +103,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   createOpenAiFile: 'file.created',
   deleteOpenAiFile: 'file.deleted',
   updateFile: 'file.updated',
+  replaceFileContent: 'file.updated',
   copyFile: 'file.created',
   moveFile: 'file.updated',
   deleteFile: 'file.trashed',

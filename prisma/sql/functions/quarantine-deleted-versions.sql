@@ -1,5 +1,5 @@
--- Subtracts deleted versions of files from the storage usage, and puts their blobs into quarantine. Another
--- row may have the same blob: see `quarantine_deleted_files`.
+-- Subtracts deleted versions of files from the storage usage, and puts their blobs into quarantine, except
+-- that of a version that is restored. Another row may have the same blob: see `quarantine_deleted_files`.
 CREATE OR REPLACE FUNCTION quarantine_deleted_versions()
 RETURNS trigger
 LANGUAGE plpgsql
@@ -14,7 +14,8 @@ BEGIN
   FROM (SELECT workspace_id, count(*) AS n, sum(bytes) AS bytes FROM removed GROUP BY workspace_id) deleted
   WHERE u.workspace_id = deleted.workspace_id;
   INSERT INTO quarantined_blobs (key, reason)
-  SELECT DISTINCT blob_key, 'deleted'::"QuarantineReason" FROM removed ORDER BY 1
+  SELECT DISTINCT blob_key, 'deleted'::"QuarantineReason" FROM removed r
+  WHERE NOT EXISTS (SELECT FROM files f WHERE f.id = r.file_id AND f.blob_key = r.blob_key) ORDER BY 1
   ON CONFLICT (key) DO UPDATE SET reason = 'deleted', since = now();
   RETURN NULL;
 END $function$;

@@ -66,6 +66,7 @@ const extensions: Record<string, Record<string, Check>> = {
     'x-html-errors': yes,
     'x-open-query': yes,
     'x-replaces': yes,
+    'x-entity': text,
     'x-client-method': (value) =>
       value === false || text(value) === null ? null : 'a name such as `projects.archive`, or `false`',
     'x-console': consoleHints,

@@ -1,6 +1,6 @@
 // Rules for operations: scopes, idempotency, preconditions, paging and bodies must be declared.
 import { includeName } from '../model.ts'
-import { eachOperation, header, parametersOf, resolved } from './visit.ts'
+import { eachOperation, header, parametersOf, resolved, responseOfRead } from './visit.ts'
 
 const projectRoles = ['none', 'viewer', 'editor', 'admin', 'owner']
 const organizationRoles = ['none', 'member', 'admin', 'owner']
@@ -114,7 +114,7 @@ export const operationRules = {
       ctx.report({ message: 'a POST must have the parameter IdempotencyKey', location: location.key() })
     }
   }),
-  'write-is-conditional': eachOperation((operation, { path, method, root, ctx, location }) => {
+  'write-is-conditional': eachOperation((operation, { path, method, root, rootFile, ctx, location }) => {
     if (method !== 'put' && method !== 'delete') return
     const takes = parametersOf(operation, path, ctx).some((p) => p.name === 'If-Match')
     if (!takes && !implies(root, 'parameters', 'write')) {
@@ -123,15 +123,19 @@ export const operationRules = {
         location: location.key(),
       })
     }
-    const read = resolved(path.get?.responses?.['200'], ctx)
+    const named = operation['x-entity']
+    const read =
+      named === undefined
+        ? resolved(path.get?.responses?.['200'], ctx)
+        : responseOfRead(named, root, rootFile, ctx)
     const isImplied =
       read?.content?.['application/json'] !== undefined && implies(root, 'headers', 'resource')
     if (!isImplied && !header(read, 'ETag')) {
       ctx.report({
         message:
-          `a ${method.toUpperCase()} needs a GET on its path that declares the header ETag, ` +
-          'which If-Match is compared with',
-        location: location.key(),
+          `a ${method.toUpperCase()} needs a GET on its path, or that of \`x-entity\`, which declares the ` +
+          'header ETag that If-Match is compared with',
+        location: named === undefined ? location.key() : location.child('x-entity'),
       })
     }
   }),

@@ -25,6 +25,18 @@ export function header(response: any, name: string): boolean {
   return Object.keys(response?.headers ?? {}).some((key) => key.toLowerCase() === name.toLowerCase())
 }
 
+/** The 200 of the GET operation with the id, which may be on another path. */
+export function responseOfRead(id: string, root: any, rootFile: string, ctx: any): any {
+  for (const item of Object.values<any>(root.paths ?? {})) {
+    const at = item.$ref === undefined ? { node: item } : ctx.resolve(item, rootFile)
+    const { get } = at.node ?? {}
+    const found = get?.operationId === id ? get.responses?.['200'] : undefined
+    if (found?.$ref !== undefined) return ctx.resolve(found, at.location?.source.absoluteRef ?? rootFile).node
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
 /** Calls `check` for every operation with its path item, its method and the root document. */
 export function eachOperation(
   check: (

@@ -145,6 +145,11 @@ const uploadFields = () => {
   }
 }
 
+const contentFields = () => {
+  const { file, sha256 } = uploadFields()
+  return { file, sha256 }
+}
+
 const onAvatar: RequestBuilder = async ({ server, caller }) => {
   await createAvatar(server, caller.id)
   return {}
@@ -903,6 +908,11 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: onFile(fileFields),
     withoutProject: onOwnFile(fileFields),
     byStatus: { 409: onFile(fileFields, 'archived') },
+  },
+  replaceFileContent: {
+    build: onFile(contentFields),
+    withoutProject: onOwnFile(contentFields),
+    byStatus: { 409: onFile(contentFields, 'archived') },
   },
   deleteFile: {
     build: onFile(),

@@ -1,0 +1,263 @@
+// The content of a file is replaced, and the former contents are kept as versions.
+import { hash } from 'node:crypto'
+import t, { type Test } from 'tap'
+import { statement } from '../../infra/database/statements.ts'
+import { newId } from '../../infra/ids.ts'
+import { createMember } from '../support/database/db-fixtures.ts'
+import type { Reply } from '../support/http/client.ts'
+import { startServer, type Person, type TestServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
+import {
+  assertNothingLeft,
+  download,
+  leftovers,
+  openConnection,
+  uploadFile,
+  uploadForm,
+  type Upload,
+} from '../support/storage/storage.ts'
+
+const quota = 1_000
+const server = await startServer(t, {
+  env: {
+    STORAGE_QUOTA_USER: String(quota),
+    STORAGE_QUOTA_PROJECT: String(quota),
+    STORAGE_VERSIONS: '3',
+    RATE_LIMIT_UPLOAD: '100000',
+  },
+})
+const { services } = server
+
+const wrongUsage = statement<{ workspace_id: string }>(
+  `SELECT u.workspace_id FROM storage_usage u
+   LEFT JOIN (SELECT workspace_id, count(*) AS n, sum(bytes) AS bytes FROM files GROUP BY 1) f
+     ON f.workspace_id = u.workspace_id
+   LEFT JOIN (SELECT workspace_id, count(*) AS n, sum(bytes) AS bytes FROM file_versions GROUP BY 1) v
+     ON v.workspace_id = u.workspace_id
+   WHERE (u.files, u.bytes, u.versions, u.version_bytes) IS DISTINCT FROM
+     (coalesce(f.n, 0), coalesce(f.bytes, 0), coalesce(v.n, 0), coalesce(v.bytes, 0))`,
+)
+const numbersOf = statement<{ number: number; sha256: string }>(
+  'SELECT number, sha256 FROM file_versions WHERE file_id = $1 ORDER BY number',
+)
+
+async function assertUsage(t: Test): Promise<void> {
+  t.same(await services.database.sql(wrongUsage, []), [], 'the usage of every workspace is exact')
+}
+
+/** Replaces the content of a file. */
+async function replace(
+  { client }: Pick<Person, 'client'>,
+  id: string,
+  bytes: string,
+  { headers, ...content }: Upload = {},
+): Promise<Reply> {
+  const form = uploadForm({ bytes, ...content })
+  return await client.call('PUT', `/storage/files/${id}/content`, {
+    raw: form.body,
+    headers: { ...form.headers, ...headers },
+  })
+}
+
+async function contentOf({ key }: Person, id: string, from: TestServer = server) {
+  return await download(from.url, `/storage/files/${id}/download`, { key })
+}
+
+t.test('the content of a file is replaced, and the former one is a version', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: 'first', name: 'a.txt', fields: { tags: 'q4' } })
+  t.match(file, { version: 1, content_updated_at: file.created_at })
+  const before = await contentOf(person, file.id)
+  const link = await person.client.post(`/storage/files/${file.id}/links`, {})
+  const reply = await replace(person, file.id, '{"a": "second"}', {
+    name: 'b.json',
+    type: 'application/json',
+  })
+  t.match(reply, {
+    status: 200,
+    body: {
+      id: file.id,
+      name: 'a.txt',
+      bytes: 15,
+      sha256: hash('sha256', '{"a": "second"}'),
+      content_type: 'application/json',
+      declared_content_type: 'application/json',
+      version: 2,
+      tags: ['q4'],
+      created_at: file.created_at,
+    },
+  })
+  t.ok(reply.body.content_updated_at > file.content_updated_at)
+  const read = await person.client.get(`/storage/files/${file.id}`)
+  t.equal(reply.headers.get('etag'), read.headers.get('etag'))
+  const after = await contentOf(person, file.id)
+  t.equal(after.bytes.toString(), '{"a": "second"}')
+  t.equal(after.headers.get('etag'), reply.body.etag)
+  const modified = Date.parse(after.headers.get('last-modified')!)
+  t.equal(modified, Math.floor(Date.parse(reply.body.content_updated_at) / 1000) * 1000)
+  const conditional = { key: person.key, headers: { 'if-none-match': before.headers.get('etag')! } }
+  t.equal((await download(server.url, `/storage/files/${file.id}/download`, conditional)).status, 200)
+  const shared = await fetch(link.body.url)
+  t.equal(await shared.text(), '{"a": "second"}', 'links give the present content')
+  t.same(await services.database.sql(numbersOf, [file.id]), [{ number: 1, sha256: file.sha256 }])
+  const { body: usage } = await person.client.get('/storage/usage')
+  t.match(usage, { files: 1, bytes: 20, versions: { count: 1, bytes: 5 } })
+  const { body: events } = await person.client.get('/events?type=file.updated')
+  t.match(events.data[0].data, {
+    object: { id: file.id, sha256: reply.body.sha256, version: 2 },
+    previous_attributes: { sha256: file.sha256, bytes: 5, version: 1 },
+  })
+  await assertUsage(t)
+})
+
+t.test('the same bytes change nothing', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: 'same' })
+  const reply = await replace(person, file.id, 'same')
+  t.equal(reply.status, 200)
+  t.same(reply.body, file)
+  t.same(await services.database.sql(numbersOf, [file.id]), [])
+  await assertNothingLeft(t, server)
+})
+
+t.test('as many versions are kept as the server is set to', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: '1' })
+  for (let i = 2; i <= 6; i++) t.match(await replace(person, file.id, String(i)), { body: { version: i } })
+  const kept = (await services.database.sql(numbersOf, [file.id])).map(({ number }) => number)
+  t.same(kept, [3, 4, 5])
+  await assertUsage(t)
+  await assertNothingLeft(t, server)
+
+  const none = await startServer(t, { env: { STORAGE_VERSIONS: '0', STORAGE_QUOTA_USER: '10' } })
+  const other = await none.person()
+  const { id } = await uploadFile(other.client, { bytes: '12345' })
+  for (const bytes of ['123456789', '1234567890'])
+    t.match(await replace(other, id, bytes), { status: 200, body: { bytes: bytes.length } })
+  t.equal((await replace(other, id, '12345678901')).status, 413)
+  t.same(await none.services.database.sql(numbersOf, [id]), [])
+  t.equal((await contentOf(other, id, none)).bytes.toString(), '1234567890')
+  t.equal(await none.services.database.prisma.quarantinedBlob.count(), 2, 'the former blobs')
+  await assertNothingLeft(t, none)
+})
+
+t.test('versions count in the quota, and move with their file', async (t) => {
+  const person = await server.person()
+  const project = (await person.client.post('/projects', { name: 'Versions' })).body.id
+  const file = await uploadFile(person.client, { bytes: 'x'.repeat(400) })
+  t.equal((await replace(person, file.id, 'y'.repeat(500))).status, 200)
+  const full = await replace(person, file.id, 'z'.repeat(101))
+  t.match(full, {
+    status: 413,
+    body: { error: { details: { constraint: 'quota', limit: { limit: quota, used: 900 } } } },
+  })
+  t.equal((await contentOf(person, file.id)).bytes.toString(), 'y'.repeat(500))
+
+  const target = { project_id: project }
+  await uploadFile(person.client, { bytes: 'x'.repeat(101), fields: target })
+  t.equal((await person.client.post(`/storage/files/${file.id}/move`, target)).status, 413)
+  const own = await person.client.post('/projects', { name: 'Empty' })
+  const moved = await person.client.post(`/storage/files/${file.id}/move`, { project_id: own.body.id })
+  t.match(moved, { status: 200, body: { version: 2 } })
+  t.match((await person.client.get(`/storage/usage?project_id=${own.body.id}`)).body, {
+    bytes: 900,
+    versions: { count: 1, bytes: 400 },
+  })
+  t.match((await person.client.get('/storage/usage')).body, { bytes: 0, versions: { count: 0, bytes: 0 } })
+  const copy = await person.client.post(`/storage/files/${file.id}/copy`, { project_id: null })
+  t.match(copy, { status: 201, body: { version: 1, bytes: 500 } })
+  t.same(await services.database.sql(numbersOf, [copy.body.id]), [], 'a copy has no versions')
+
+  await person.client.delete(`/storage/files/${file.id}`)
+  t.match((await person.client.get(`/storage/usage?project_id=${own.body.id}`)).body, { bytes: 900 })
+  t.equal((await replace(person, file.id, 'x')).status, 404, 'a file in the trash has no content to replace')
+  await person.client.delete(`/storage/trash/${file.id}`)
+  t.match((await person.client.get(`/storage/usage?project_id=${own.body.id}`)).body, { bytes: 0 })
+  await assertUsage(t)
+  await assertNothingLeft(t, server)
+})
+
+t.test('a content that is refused leaves nothing', async (t) => {
+  const [owner, other] = [await server.person(), await server.person()]
+  const project = (await owner.client.post('/projects', { name: 'Refused' })).body.id
+  const file = await uploadFile(owner.client, { bytes: 'first', fields: { project_id: project } })
+  const wrong = await replace(owner, file.id, 'second', { fieldsAfter: { sha256: file.sha256 } })
+  t.match(wrong, { status: 400, body: { error: { details: { constraint: 'sha256' } } } })
+  const header = { headers: { 'x-content-sha256': file.sha256 } }
+  t.equal((await replace(owner, file.id, 'second', header)).status, 400)
+  t.equal((await replace(owner, file.id, 'second', { fields: { name: 'x' } })).status, 400)
+  t.equal((await replace(owner, file.id, 'second', { headers: { 'if-match': '"other"' } })).status, 412)
+  t.equal((await replace(owner, newId('file'), 'second')).status, 404)
+  t.equal((await replace(other, file.id, 'second')).status, 403)
+  await createMember(server, project, other.id, 'viewer')
+  t.equal((await replace(other, file.id, 'second')).status, 403)
+  await owner.client.post(`/projects/${project}/archive`, {})
+  t.equal((await replace(owner, file.id, 'second')).status, 409)
+
+  const own = await uploadFile(owner.client, { bytes: 'own' })
+  const form = uploadForm({ bytes: 'interrupted' })
+  const connection = await openConnection(t, server.url)
+  const head = [
+    `PUT /v1/storage/files/${own.id}/content HTTP/1.1`,
+    'Host: x',
+    `Authorization: Bearer ${owner.key}`,
+    `Content-Type: ${form.headers['content-type']}`,
+    `Content-Length: ${form.body.length}`,
+  ]
+  await connection.write(`${head.join('\r\n')}\r\n\r\n`)
+  await connection.write(form.body.subarray(0, form.body.length - 10))
+  await waitUntil(async () => (await leftovers(server)).length > 0, 'the first bytes')
+  connection.socket.destroy()
+  await assertNothingLeft(t, server)
+  for (const id of [file.id, own.id]) t.same(await services.database.sql(numbersOf, [id]), [])
+  t.equal((await contentOf(owner, own.id)).bytes.toString(), 'own')
+  await assertUsage(t)
+})
+
+t.test('of two replacements of one version, one wins', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: 'first' })
+  for (let i = 0; i < 8; i++) {
+    const { headers, body } = await person.client.get(`/storage/files/${file.id}`)
+    const replies = await Promise.all(
+      ['a', 'b'].map((bytes) =>
+        replace(person, file.id, `${bytes}${i}`, { headers: { 'if-match': headers.get('etag')! } }),
+      ),
+    )
+    t.same(replies.map(({ status }) => status).toSorted(), [200, 412])
+    const { body: winner } = replies.find(({ status }) => status === 200)!
+    t.equal(winner.version, body.version + 1)
+    t.equal((await person.client.get(`/storage/files/${file.id}`)).body.sha256, winner.sha256)
+  }
+  await assertUsage(t)
+  await assertNothingLeft(t, server)
+})
+
+t.test('a replacement at once with a deletion, a move or the trash', async (t) => {
+  const person = await server.person()
+  const project = (await person.client.post('/projects', { name: 'Races' })).body.id
+  const changes: Array<(id: string) => Promise<Reply>> = [
+    (id) => person.client.delete(`/storage/files/${id}?permanent=true`),
+    (id) => person.client.delete(`/storage/files/${id}`),
+    (id) => person.client.post(`/storage/files/${id}/move`, { project_id: project }),
+  ]
+  for (let i = 0; i < 18; i++) {
+    const file = await uploadFile(person.client, { bytes: `first ${i}` })
+    const [replaced, changed] = await Promise.all([
+      replace(person, file.id, `second ${i}`),
+      changes[i % 3](file.id),
+    ])
+    t.ok([200, 404, 409].includes(replaced.status), replaced.text)
+    t.ok([200, 204].includes(changed.status), changed.text)
+    const content = await contentOf(person, file.id)
+    if (i % 3 < 2) t.equal(content.status, 404)
+    else t.equal(content.bytes.toString(), `${replaced.status === 200 ? 'second' : 'first'} ${i}`)
+    const { data } = (await person.client.get('/storage/trash')).body
+    if (i % 3 === 1) t.equal(data[0].version, replaced.status === 200 ? 2 : 1)
+    await person.client.post('/storage/trash/empty', {})
+    for (const { id } of data) await person.client.delete(`/storage/trash/${id}`)
+    await person.client.delete(`/storage/files/${file.id}?permanent=true`)
+  }
+  await assertUsage(t)
+  await assertNothingLeft(t, server)
+})
