@@ -3801,7 +3801,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerIfMatch","body":"bodyFileUpdate"},
     body: {"required":true,"contentTypes":["application/json"]},
-    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","version","content_updated_at","trashed_at","purge_at","created_by","created_by_user","created_at","updated_at"],
+    fixedFields: ["id","project_id","content_type","declared_content_type","bytes","sha256","etag","owner_id","download_count","content_version","content_updated_at","trashed_at","purge_at","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
@@ -3846,7 +3846,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "upload",
     validators: {"path":"pathFileId","query":"queryNone","header":"headerReplaceFileContent","form":"bodyReplaceFileContent"},
     body: {"required":true,"contentTypes":["multipart/form-data"],"form":{"file":"file","named":false,"json":[],"lists":[],"integers":[]},"streamed":true},
-    fixedFields: ["id","project_id","name","folder_id","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","version","content_updated_at","expires_at","trashed_at","purge_at","created_by","created_by_user","created_at","updated_at"],
+    fixedFields: ["id","project_id","name","folder_id","path","content_type","declared_content_type","bytes","sha256","etag","visibility","owner_id","metadata","tags","download_count","content_version","content_updated_at","expires_at","trashed_at","purge_at","created_by","created_by_user","created_at","updated_at"],
     errors: [400,401,403,404,406,408,409,412,413,415,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}

@@ -1333,7 +1333,7 @@ export interface StorageFilesResource {
   /**
    * Replace the content of a file: `PUT /v1/storage/files/{id}/content`
    *
-   * Uploads another content for a file, in one multipart request as `uploadFile`. The file keeps its id, name, links and other attributes, and its `version` increases by one. The former content becomes a version: the server keeps some of them (by default 20, for 90 days), and their bytes count in the quota. The same bytes change nothing. Documents that were created from the file keep the former content. `If-Match` takes the `ETag` of `getFile`. A rejected or interrupted upload changes nothing and leaves nothing behind. Returns 413 with the constraint `quota` if there is no room for the content.
+   * Uploads another content for a file, in one multipart request as `uploadFile`. The file keeps its id, name, links and other attributes, and its `content_version` increases by one. The former content becomes a version: the server keeps some of them (by default 20, for 90 days), and their bytes count in the quota. The same bytes change nothing. Documents that were created from the file keep the former content. `If-Match` takes the `ETag` of `getFile`. A rejected or interrupted upload changes nothing and leaves nothing behind. Returns 413 with the constraint `quota` if there is no room for the content.
    *
    * @param id The ID of a file. It starts with `file_`.
    * @param body Another content for a file, as form fields.

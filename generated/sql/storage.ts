@@ -477,7 +477,8 @@ export const findFile = optional<{ id: string }, FindFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1`,
@@ -499,7 +500,7 @@ export interface FindFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -520,7 +521,8 @@ export const findFiles = many<{ ids: readonly string[] }, FindFilesRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = ANY($1)
@@ -543,7 +545,7 @@ export interface FindFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -708,7 +710,8 @@ export const findLinkedFile = optional<{ digest: Buffer }, FindLinkedFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM file_links l JOIN files f ON f.id = l.file_id
   JOIN users u ON u.id = f.owner_id LEFT JOIN projects p ON p.id = f.project_id
@@ -734,7 +737,7 @@ export interface FindLinkedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -1059,7 +1062,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['id', 'project_id', 'owner_id', 'name', 'folder_id', 'content_type', 'declared_content_type', 'bytes', 'sha256', 'visibility', 'metadata', 'tags', 'expires_at', 'blob_key', 'created_at'],
 )
@@ -1078,7 +1082,7 @@ export interface InsertFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -1518,7 +1522,8 @@ export const listFilesOfFolder = many<{ workspace_id: string; folder_id: string;
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
 FROM files f
 WHERE f.workspace_id = $1 AND f.folder_id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
@@ -1542,7 +1547,7 @@ export interface ListFilesOfFolderRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -1564,7 +1569,8 @@ export const listFilesOfRoot = many<{ workspace_id: string; after_name: string; 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, lower(f.name) AS "sort_name"
 FROM files f
 WHERE f.workspace_id = $1 AND f.folder_id IS NULL AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
@@ -1588,7 +1594,7 @@ export interface ListFilesOfRootRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -1613,7 +1619,8 @@ export const listFiles = page<{}, { reader: string; least_role: 'owner' | 'admin
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))`,
@@ -1678,7 +1685,7 @@ export interface ListFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -1967,7 +1974,8 @@ export const listTrash = page<{}, { reader: string; least_role: 'owner' | 'admin
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))`,
@@ -2014,7 +2022,7 @@ export interface ListTrashRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string
   purge_at: string | null
@@ -2137,7 +2145,8 @@ export const lockExpiredFile = optional<{ id: string }, LockExpiredFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.id = $1 AND f.expires_at <= now() AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL)
@@ -2159,7 +2168,7 @@ export interface LockExpiredFileRow {
   tags: string[]
   download_count: number
   expires_at: string
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -2224,7 +2233,8 @@ export const lockFile = optional<{ user_id: string | null; id: string }, LockFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
@@ -2250,7 +2260,7 @@ export interface LockFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -2276,7 +2286,8 @@ export const lockFilesAtPlace = many<{ workspace_id: string; folder_id: string |
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND coalesce(f.folder_id, '') = coalesce($2, '') AND (hashtextextended(normalize(f.name, NFC), 0) = hashtextextended(normalize($3, NFC), 0)
@@ -2301,7 +2312,7 @@ export interface LockFilesAtPlaceRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -2352,7 +2363,8 @@ export const lockPurgeableFiles = many<{ limit: number }, LockPurgeableFilesRow>
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.trashed_at IS NOT NULL AND f.purge_at <= now()
@@ -2375,7 +2387,7 @@ export interface LockPurgeableFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string
   purge_at: string
@@ -2397,7 +2409,8 @@ export const lockSourceFile = optional<{ id: string }, LockSourceFileRow>(
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id, f.blob_key
 FROM files f
 WHERE f.id = $1 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))
@@ -2419,7 +2432,7 @@ export interface LockSourceFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -2457,7 +2470,8 @@ export const lockTrash = many<{ workspace_id: string; until: Date | string; limi
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id
 FROM files f
 WHERE f.workspace_id = $1 AND f.trashed_at <= $2
@@ -2480,7 +2494,7 @@ export interface LockTrashRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string
   purge_at: string | null
@@ -2501,7 +2515,8 @@ export const lockTrashedFile = optional<{ user_id: string | null; id: string }, 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
@@ -2527,7 +2542,7 @@ export interface LockTrashedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string
   purge_at: string | null
@@ -2747,7 +2762,8 @@ export const readFile = optional<{ user_id: string | null; id: string }, ReadFil
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
@@ -2773,7 +2789,7 @@ export interface ReadFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -2897,7 +2913,8 @@ export const readTrashedFile = optional<{ user_id: string | null; id: string }, 
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
 (SELECT your_member.storage_role FROM members your_member
  WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
@@ -2923,7 +2940,7 @@ export interface ReadTrashedFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string
   purge_at: string | null
@@ -3093,7 +3110,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['version_id', 'id', 'is_kept', 'blob_key', 'bytes', 'sha256', 'content_type', 'declared_content_type', 'user_id'],
 )
@@ -3112,7 +3130,7 @@ export interface ReplaceContentRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -3176,7 +3194,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
   ['folder_id', 'name', 'id'],
 )
@@ -3195,7 +3214,7 @@ export interface RestoreFileRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null
@@ -3376,7 +3395,8 @@ SELECT f.id, f.name, f.folder_id,
 coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
 f.content_type, f.declared_content_type, f.bytes, f.sha256,
 '"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
-f.version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at", f.trashed_at, f.purge_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
   ['days', 'user_id', 'ids'],
 )
@@ -3395,7 +3415,7 @@ export interface TrashFilesRow {
   tags: string[]
   download_count: number
   expires_at: string | null
-  version: number
+  content_version: number
   content_updated_at: string
   trashed_at: string | null
   purge_at: string | null

@@ -66,7 +66,7 @@ async function contentOf({ key }: Person, id: string, from: TestServer = server)
 t.test('the content of a file is replaced, and the former one is a version', async (t) => {
   const person = await server.person()
   const file = await uploadFile(person.client, { bytes: 'first', name: 'a.txt', fields: { tags: 'q4' } })
-  t.match(file, { version: 1, content_updated_at: file.created_at })
+  t.match(file, { content_version: 1, content_updated_at: file.created_at })
   const before = await contentOf(person, file.id)
   const link = await person.client.post(`/storage/files/${file.id}/links`, {})
   const reply = await replace(person, file.id, '{"a": "second"}', {
@@ -82,7 +82,7 @@ t.test('the content of a file is replaced, and the former one is a version', asy
       sha256: hash('sha256', '{"a": "second"}'),
       content_type: 'application/json',
       declared_content_type: 'application/json',
-      version: 2,
+      content_version: 2,
       tags: ['q4'],
       created_at: file.created_at,
     },
@@ -104,8 +104,8 @@ t.test('the content of a file is replaced, and the former one is a version', asy
   t.match(usage, { files: 1, bytes: 20, versions: { count: 1, bytes: 5 } })
   const { body: events } = await person.client.get('/events?type=file.updated')
   t.match(events.data[0].data, {
-    object: { id: file.id, sha256: reply.body.sha256, version: 2 },
-    previous_attributes: { sha256: file.sha256, bytes: 5, version: 1 },
+    object: { id: file.id, sha256: reply.body.sha256, content_version: 2 },
+    previous_attributes: { sha256: file.sha256, bytes: 5, content_version: 1 },
   })
   await assertUsage(t)
 })
@@ -123,7 +123,8 @@ t.test('the same bytes change nothing', async (t) => {
 t.test('as many versions are kept as the server is set to', async (t) => {
   const person = await server.person()
   const file = await uploadFile(person.client, { bytes: '1' })
-  for (let i = 2; i <= 6; i++) t.match(await replace(person, file.id, String(i)), { body: { version: i } })
+  for (let i = 2; i <= 6; i++)
+    t.match(await replace(person, file.id, String(i)), { body: { content_version: i } })
   const kept = (await services.database.sql(numbersOf, [file.id])).map(({ number }) => number)
   t.same(kept, [3, 4, 5])
   await assertUsage(t)
@@ -158,14 +159,14 @@ t.test('versions count in the quota, and move with their file', async (t) => {
   t.equal((await person.client.post(`/storage/files/${file.id}/move`, target)).status, 413)
   const own = await person.client.post('/projects', { name: 'Empty' })
   const moved = await person.client.post(`/storage/files/${file.id}/move`, { project_id: own.body.id })
-  t.match(moved, { status: 200, body: { version: 2 } })
+  t.match(moved, { status: 200, body: { content_version: 2 } })
   t.match((await person.client.get(`/storage/usage?project_id=${own.body.id}`)).body, {
     bytes: 900,
     versions: { count: 1, bytes: 400 },
   })
   t.match((await person.client.get('/storage/usage')).body, { bytes: 0, versions: { count: 0, bytes: 0 } })
   const copy = await person.client.post(`/storage/files/${file.id}/copy`, { project_id: null })
-  t.match(copy, { status: 201, body: { version: 1, bytes: 500 } })
+  t.match(copy, { status: 201, body: { content_version: 1, bytes: 500 } })
   t.same(await services.database.sql(numbersOf, [copy.body.id]), [], 'a copy has no versions')
 
   await person.client.delete(`/storage/files/${file.id}`)
@@ -226,7 +227,7 @@ t.test('of two replacements of one version, one wins', async (t) => {
     )
     t.same(replies.map(({ status }) => status).toSorted(), [200, 412])
     const { body: winner } = replies.find(({ status }) => status === 200)!
-    t.equal(winner.version, body.version + 1)
+    t.equal(winner.content_version, body.content_version + 1)
     t.equal((await person.client.get(`/storage/files/${file.id}`)).body.sha256, winner.sha256)
   }
   await assertUsage(t)
@@ -253,7 +254,7 @@ t.test('a replacement at once with a deletion, a move or the trash', async (t) =
     if (i % 3 < 2) t.equal(content.status, 404)
     else t.equal(content.bytes.toString(), `${replaced.status === 200 ? 'second' : 'first'} ${i}`)
     const { data } = (await person.client.get('/storage/trash')).body
-    if (i % 3 === 1) t.equal(data[0].version, replaced.status === 200 ? 2 : 1)
+    if (i % 3 === 1) t.equal(data[0].content_version, replaced.status === 200 ? 2 : 1)
     await person.client.post('/storage/trash/empty', {})
     for (const { id } of data) await person.client.delete(`/storage/trash/${id}`)
     await person.client.delete(`/storage/files/${file.id}?permanent=true`)
