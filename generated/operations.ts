@@ -358,6 +358,12 @@ export interface OperationsByTag {
     | 'getUpload'
     | 'deleteUpload'
     | 'appendUpload'
+  'storage-versions':
+    | 'listFileVersions'
+    | 'getFileVersion'
+    | 'deleteFileVersion'
+    | 'downloadFileVersion'
+    | 'restoreFileVersion'
   'system':
     | 'getHealth'
     | 'getReadiness'
@@ -487,6 +493,7 @@ export type StreamedOperationId =
 export type BinaryOperationId =
   | 'downloadAccountExport'
   | 'getAvatarImage'
+  | 'downloadFileVersion'
   | 'downloadFile'
   | 'downloadByLink'
   | 'downloadArchive'
@@ -3854,6 +3861,122 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     produces: ["application/json"],
     idempotent: false,
     ifMatch: "getFile",
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  listFileVersions: {
+    id: "listFileVersions",
+    method: "GET",
+    path: "/v1/storage/files/{id}/versions",
+    url: "/v1/storage/files/:id/versions",
+    tag: "storage-versions",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileId","query":"queryListFileVersions"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileVersionList"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: true,
+    projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
+    secretAnswer: false
+  },
+  getFileVersion: {
+    id: "getFileVersion",
+    method: "GET",
+    path: "/v1/storage/files/{id}/versions/{version_id}",
+    url: "/v1/storage/files/:id/versions/:version_id",
+    tag: "storage-versions",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileIdVersionId","query":"queryIncludeAuthor","header":"headerIfNoneMatch"},
+    body: null,
+    errors: [400,401,403,404,406,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileVersion"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    includes: {"created_by":{"id":"created_by","as":"created_by_user"}},
+    secretAnswer: false
+  },
+  deleteFileVersion: {
+    id: "deleteFileVersion",
+    method: "DELETE",
+    path: "/v1/storage/files/{id}/versions/{version_id}",
+    url: "/v1/storage/files/:id/versions/:version_id",
+    tag: "storage-versions",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileIdVersionId","query":"queryNone","header":"headerIfMatch"},
+    body: null,
+    errors: [400,401,403,404,409,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getFileVersion",
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  downloadFileVersion: {
+    id: "downloadFileVersion",
+    method: "GET",
+    path: "/v1/storage/files/{id}/versions/{version_id}/content",
+    url: "/v1/storage/files/:id/versions/:version_id/content",
+    tag: "storage-versions",
+    scopes: ["storage:read"],
+    rateLimit: "default",
+    validators: {"path":"pathFileIdVersionId","query":"queryDispositionFilename","header":"headerIfNoneMatchIfModifiedSinceRangeIfRange"},
+    body: null,
+    errors: [400,401,403,404,416,429,500,503],
+    replies: {
+      200: {"contentType":"*/*","binary":true},
+      206: {"contentType":"*/*","binary":true},
+      302: {"contentType":null},
+      304: {"contentType":null}
+    },
+    produces: ["*/*"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: {"role":"viewer"},
+    secretAnswer: false
+  },
+  restoreFileVersion: {
+    id: "restoreFileVersion",
+    method: "POST",
+    path: "/v1/storage/files/{id}/versions/{version_id}/restore",
+    url: "/v1/storage/files/:id/versions/:version_id/restore",
+    tag: "storage-versions",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathFileIdVersionId","query":"queryNone","header":"headerIdempotencyKey"},
+    body: null,
+    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyStoredFile","volatile":["download_count"]}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
     etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},

@@ -51,6 +51,7 @@ import { storageShares } from '../handlers/storage-shares.ts'
 import { storageTrash } from '../handlers/storage-trash.ts'
 import { storageUploadLinks } from '../handlers/storage-upload-links.ts'
 import { storageUploads } from '../handlers/storage-uploads.ts'
+import { storageVersions } from '../handlers/storage-versions.ts'
 import { system } from '../handlers/system.ts'
 import { uploadPages } from '../handlers/upload-pages.ts'
 import { usage } from '../handlers/usage.ts'
@@ -114,6 +115,7 @@ export const handlers: Operations = {
   ...storageTrash,
   ...storageUploadLinks,
   ...storageUploads,
+  ...storageVersions,
   ...system,
   ...uploadPages,
   ...usage,
@@ -266,6 +268,11 @@ export type ExactAnswers = [
   Holds<Exact<typeof storage, 'updateFile'>>,
   Holds<Exact<typeof storage, 'deleteFile'>>,
   Holds<Exact<typeof storage, 'replaceFileContent'>>,
+  Holds<Exact<typeof storageVersions, 'listFileVersions'>>,
+  Holds<Exact<typeof storageVersions, 'getFileVersion'>>,
+  Holds<Exact<typeof storageVersions, 'deleteFileVersion'>>,
+  Holds<Exact<typeof storageVersions, 'downloadFileVersion'>>,
+  Holds<Exact<typeof storageVersions, 'restoreFileVersion'>>,
   Holds<Exact<typeof storage, 'copyFile'>>,
   Holds<Exact<typeof storage, 'moveFile'>>,
   Holds<Exact<typeof storage, 'downloadFile'>>,
@@ -561,6 +568,10 @@ export const skeleton = {
     '/v1/storage/uploads/{id}': { get: route('getUpload'), delete: route('deleteUpload'), patch: route('appendUpload') },
     '/v1/storage/files/{id}': { get: route('getFile'), put: route('updateFile'), delete: route('deleteFile') },
     '/v1/storage/files/{id}/content': { put: route('replaceFileContent') },
+    '/v1/storage/files/{id}/versions': { get: route('listFileVersions') },
+    '/v1/storage/files/{id}/versions/{version_id}': { get: route('getFileVersion'), delete: route('deleteFileVersion') },
+    '/v1/storage/files/{id}/versions/{version_id}/content': { get: route('downloadFileVersion') },
+    '/v1/storage/files/{id}/versions/{version_id}/restore': { post: route('restoreFileVersion') },
     '/v1/storage/files/{id}/copy': { post: route('copyFile') },
     '/v1/storage/files/{id}/move': { post: route('moveFile') },
     '/v1/storage/files/{id}/download': { get: route('downloadFile') },

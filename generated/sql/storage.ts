@@ -353,6 +353,26 @@ export interface DeleteOldUploadLinksRow {
 }
 
 /**
+ * Deletes a batch of the versions that were replaced some days ago.
+ * @see prisma/sql/storage/delete-old-versions.sql
+ */
+export const deleteOldVersions = one<{ days: number; limit: number }, DeleteOldVersionsRow>(
+  'storage/delete-old-versions',
+  `WITH deleted AS (
+  DELETE FROM file_versions WHERE id = ANY(ARRAY(
+    SELECT id FROM file_versions WHERE replaced_at < now() - make_interval(days => $1)
+    ORDER BY replaced_at LIMIT $2
+    FOR UPDATE SKIP LOCKED))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['days', 'limit'],
+)
+export interface DeleteOldVersionsRow {
+  n: number
+}
+
+/**
  * Forgets blobs that were removed from the store.
  * @see prisma/sql/storage/delete-quarantined-blobs.sql
  */
@@ -392,6 +412,16 @@ export const deleteUploads = none<{ ids: readonly string[] }>(
   'storage/delete-uploads',
   `DELETE FROM uploads WHERE id = ANY($1)`,
   ['ids'],
+)
+
+/**
+ * Deletes a version. A trigger puts its blob into quarantine.
+ * @see prisma/sql/storage/delete-version.sql
+ */
+export const deleteVersion = none<{ id: string }>(
+  'storage/delete-version',
+  `DELETE FROM file_versions WHERE id = $1`,
+  ['id'],
 )
 
 /**
@@ -938,6 +968,32 @@ export interface FindUploadRow {
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
+}
+
+/**
+ * A version of a file, and the key of its blob.
+ * @see prisma/sql/storage/find-version.sql
+ */
+export const findVersion = optional<{ id: string; file_id: string }, FindVersionRow>(
+  'storage/find-version',
+  `SELECT v.id, v.file_id, v.number, v.bytes, v.sha256, '"' || v.sha256 || '"' AS etag, v.content_type,
+v.declared_content_type, v.created_by, v.created_at, v.replaced_at, v.blob_key FROM file_versions v WHERE v.id = $1 AND v.file_id = $2`,
+  ['id', 'file_id'],
+  { reads: true },
+)
+export interface FindVersionRow {
+  id: string
+  file_id: string
+  number: number
+  bytes: number
+  sha256: string
+  etag: string
+  content_type: string
+  declared_content_type: string | null
+  created_by: string
+  created_at: string
+  replaced_at: string
+  blob_key: string
 }
 
 /**
@@ -2135,6 +2191,46 @@ export interface ListUploadLinksRow {
 }
 
 /**
+ * The versions of a file.
+ * @see prisma/sql/storage/list-versions.sql
+ */
+export const listVersions = page<{ file_id: string }, { created_after: Date | string; created_before: Date | string; created_by: string }, 'created_at', ListVersionsRow>(
+  'storage/list-versions',
+  {
+    select: `SELECT v.id, v.file_id, v.number, v.bytes, v.sha256, '"' || v.sha256 || '"' AS etag, v.content_type,
+v.declared_content_type, v.created_by, v.created_at, v.replaced_at
+FROM file_versions v
+WHERE v.file_id = $1`,
+    names: ['file_id', 'created_after', 'created_before', 'created_by'],
+    filters: {
+      created_after: { sql: `v.created_at >= $2`, searches: true },
+      created_before: { sql: `v.created_at < $3`, searches: true },
+      created_by: { sql: `v.created_by = $4` },
+    },
+    sorts: {
+      created_at: `v.number`,
+    },
+    id: `v.id`,
+    totals: {
+      '': `SELECT count(*) AS total FROM file_versions WHERE file_id = $1`,
+    },
+  },
+)
+export interface ListVersionsRow {
+  id: string
+  file_id: string
+  number: number
+  bytes: number
+  sha256: string
+  etag: string
+  content_type: string
+  declared_content_type: string | null
+  created_by: string
+  created_at: string
+  replaced_at: string
+}
+
+/**
  * Locks a file for its deletion if it has expired and no other transaction has locked it. The job that
  * deletes a folder counts the files in it.
  * @see prisma/sql/storage/lock-expired-file.sql
@@ -2642,6 +2738,32 @@ export interface LockUploadRow {
   raw_metadata: string
   multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
   is_expired: boolean
+}
+
+/**
+ * Like `find-version`, but locks the version against its deletion.
+ * @see prisma/sql/storage/lock-version.sql
+ */
+export const lockVersion = optional<{ id: string; file_id: string }, LockVersionRow>(
+  'storage/lock-version',
+  `SELECT v.id, v.file_id, v.number, v.bytes, v.sha256, '"' || v.sha256 || '"' AS etag, v.content_type,
+v.declared_content_type, v.created_by, v.created_at, v.replaced_at, v.blob_key FROM file_versions v WHERE v.id = $1 AND v.file_id = $2
+FOR UPDATE`,
+  ['id', 'file_id'],
+)
+export interface LockVersionRow {
+  id: string
+  file_id: string
+  number: number
+  bytes: number
+  sha256: string
+  etag: string
+  content_type: string
+  declared_content_type: string | null
+  created_by: string
+  created_at: string
+  replaced_at: string
+  blob_key: string
 }
 
 /**
@@ -3200,6 +3322,65 @@ f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id F
   ['folder_id', 'name', 'id'],
 )
 export interface RestoreFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
+ * Makes a locked version the content of its locked file, with the same blob. `is_kept`: whether the present
+ * content becomes a version, with the id `version_id`; without one, its blob comes into quarantine.
+ * @see prisma/sql/storage/restore-version.sql
+ */
+export const restoreVersion = one<{ restored_id: string; id: string; version_id: string; is_kept: boolean; user_id: string }, RestoreVersionRow>(
+  'storage/restore-version',
+  `WITH restored AS (
+  DELETE FROM file_versions WHERE id = $1 AND file_id = $2 RETURNING *
+), kept AS (
+  INSERT INTO file_versions (id, file_id, workspace_id, number, blob_key, content_type, declared_content_type,
+  bytes, sha256, created_by, created_at, replaced_at)
+SELECT $3, o.id, o.workspace_id, o.version, o.blob_key, o.content_type, o.declared_content_type,
+  o.bytes, o.sha256, coalesce(o.content_by, o.owner_id), coalesce(o.content_updated_at, o.created_at), now()
+FROM files o WHERE o.id = $2 AND $4
+), f AS (
+  UPDATE files t
+  SET blob_key = r.blob_key, bytes = r.bytes, sha256 = r.sha256, content_type = r.content_type,
+    declared_content_type = r.declared_content_type, version = t.version + 1, content_by = $5,
+content_updated_at = greatest(now(), coalesce(t.content_updated_at, t.created_at) + interval '1 millisecond'),
+updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  FROM restored r WHERE t.id = $2
+  RETURNING t.*
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f`,
+  ['restored_id', 'id', 'version_id', 'is_kept', 'user_id'],
+)
+export interface RestoreVersionRow {
   id: string
   name: string
   folder_id: string | null

@@ -486,6 +486,12 @@ const storage = {
       Former contents that are kept of a file whose content is replaced. With 0 none is kept. Their bytes
       count in the quota.`,
   }),
+  storageVersionDays: integer('STORAGE_VERSION_DAYS', {
+    min: 1,
+    max: 3650,
+    default: 90,
+    description: 'Days for which a version of a file is kept after another content has replaced it.',
+  }),
   storageTrashDays: integer('STORAGE_TRASH_DAYS', {
     min: 0,
     max: 3650,

@@ -29,6 +29,7 @@ const withoutEvent = [
   'setProductFeatures',
   'setEntitlement',
   'deleteEntitlement',
+  'deleteFileVersion',
 ]
 
 const duties: Duty[] = [

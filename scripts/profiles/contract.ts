@@ -20,6 +20,7 @@ const rarelyReached = `
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
   uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
   getTrashedFile deleteTrashedFile restoreFile getJob cancelJob
+  getFileVersion downloadFileVersion restoreFileVersion deleteFileVersion
 `
   .trim()
   .split(/\s+/)

@@ -54,6 +54,7 @@ export const lists: Record<string, (source: ExportSource) => AsyncIterable<objec
   webhook_endpoints: ({ db, userId }) =>
     webhooksSql.listEndpoints.all(db, { user_id: userId, ...oldestFirst }),
   files: listFiles,
+  file_versions: listFileVersions,
   folders: (source) => storageSql.listFolders.all(source.db, madeBy(source)),
   folder_shares: ({ db, userId }) => storageSql.listShares.all(db, { created_by: userId, ...oldestFirst }),
   shared_with_you: ({ db, userId }) =>
@@ -99,6 +100,19 @@ async function* listPayments({ db, userId }: ExportSource): AsyncGenerator<objec
 async function* listFiles(source: ExportSource): AsyncGenerator<object> {
   for await (const file of storageSql.listFiles.all(source.db, madeBy(source)))
     yield { ...file, download_url: `${source.origin}/v1/storage/files/${file.id}/download` }
+}
+
+/** The versions of the files in the section `files` and in the trash. */
+async function* listFileVersions(source: ExportSource): AsyncGenerator<object> {
+  const { db, origin } = source
+  for (const list of [storageSql.listFiles, storageSql.listTrash])
+    for await (const { id, content_version: version } of list.all(db, madeBy(source))) {
+      if (version === 1) continue
+      for await (const each of storageSql.listVersions.all(db, { file_id: id, ...oldestFirst })) {
+        const path = `/v1/storage/files/${id}/versions/${each.id}/content`
+        yield { ...each, download_url: origin + path }
+      }
+    }
 }
 
 async function* listJobs(source: ExportSource): AsyncGenerator<object> {

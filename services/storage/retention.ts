@@ -19,6 +19,7 @@ export interface StorageRetention {
 const batchSize = {
   expiredFiles: 100,
   trash: 200,
+  versions: 200,
   filesOfDeletedUsers: 1000,
   reservations: 1000,
   uploadLinks: 1000,
@@ -50,6 +51,7 @@ export interface StorageRetentionOptions {
   config: Pick<
     Config,
     | 'storageSweep'
+    | 'storageVersionDays'
     | 'storageQuarantineDays'
     | 'storageSweepMaxPercent'
     | 'resumableUploadHours'
@@ -64,10 +66,15 @@ export function storageRetentionTasks(
   { config, log }: StorageRetentionOptions,
 ): RetentionTask[] {
   const sweep = createSweep(storage, { config, log })
+  const days = config.storageVersionDays
   return [
     {
       name: 'files of deleted users',
       step: deleteBatch(sql.deleteFilesOfDeletedUsers, batchSize.filesOfDeletedUsers),
+    },
+    {
+      name: 'versions of files',
+      step: deleteBatch((db, { limit }) => sql.deleteOldVersions(db, { limit, days }), batchSize.versions),
     },
     { name: 'archives', step: deleteBatch(sql.deleteExpiredArchives, batchSize.archives) },
     { name: 'upload links', step: deleteBatch(sql.deleteOldUploadLinks, batchSize.uploadLinks) },

@@ -37,6 +37,7 @@ import {
   createJob,
   createTrashedFile,
   createFileLink,
+  createFileVersion,
   createUploadLink,
   createInvitation,
   createKnowledgeBase,
@@ -358,6 +359,10 @@ t.test('refunds, links, keys and endpoints are filtered by their state', async (
   const { id: hers } = await createFileLink(server, links.params!.id, server.admin.id)
   await assertFinds(t, links, { created_by: server.admin.id }, [hers])
   await assertFinds(t, links, { created_by: links.caller.id, status: 'revoked' }, [revoked])
+
+  const versions = await requestFor(server, 'listFileVersions')
+  const herVersion = await createFileVersion(server, versions.params!.id, server.admin.id)
+  await assertFinds(t, versions, { created_by: server.admin.id }, [herVersion])
 
   const caller = await server.person()
   const { id: expired } = await createApiKey(server, caller.id)

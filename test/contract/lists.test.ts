@@ -53,6 +53,7 @@ import {
   createAuditEntry,
   createKnowledgeBase,
   createFileLink,
+  createFileVersion,
   createShare,
   createUploadLink,
   createMember,
@@ -306,6 +307,15 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
     })
     await prisma.folderShare.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request: { ...request, id: 'listSharedFolders' }, ids }
+  },
+  async listFileVersions() {
+    const request = await requestFor(server, 'listFileVersions')
+    const { params, caller } = request
+    await prisma.fileVersion.deleteMany({ where: { fileId: params!.id } })
+    const ids: string[] = []
+    for (let i = 0; i < itemCount; i++) ids.push(await createFileVersion(server, params!.id, caller.id))
+    await prisma.fileVersion.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
+    return { request, ids }
   },
   async listFileLinks() {
     const request = await requestFor(server, 'listFileLinks')

@@ -19,8 +19,15 @@ import { waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 
-/** Events and archives never change, and files in OpenAI's shape have no `updated_at`. */
-const unchanging = ['getEvent', 'getArchive', 'getOpenAiFile', 'getShare', 'getSharedFolder']
+/** Events, archives and versions never change, and files in OpenAI's shape have no `updated_at`. */
+const unchanging = [
+  'getEvent',
+  'getArchive',
+  'getFileVersion',
+  'getOpenAiFile',
+  'getShare',
+  'getSharedFolder',
+]
 
 const dataUrls = ['MessageImage.url', 'MessagePart.image_url', 'ResponseInputPart.image_url']
 

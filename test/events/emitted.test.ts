@@ -104,6 +104,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   deleteOpenAiFile: 'file.deleted',
   updateFile: 'file.updated',
   replaceFileContent: 'file.updated',
+  restoreFileVersion: 'file.updated',
   copyFile: 'file.created',
   moveFile: 'file.updated',
   deleteFile: 'file.trashed',
@@ -210,6 +211,8 @@ const questions: OperationId[] = [
 ]
 /** Usage is too frequent for events. */
 const frequent: OperationId[] = ['recordUsage', 'voidUsage']
+/** A version is no part of the file that events are about. */
+const versions: OperationId[] = ['deleteFileVersion']
 /** Snapshots of what their maker reads anyway. */
 const snapshots: OperationId[] = ['createArchive']
 /** Operations that change what entitlements are computed from. Entitlements have no events. */
@@ -249,9 +252,16 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
 const writes = secured.filter(
   ({ id, method }) =>
     method !== 'GET' &&
-    ![...questions, ...frequent, ...snapshots, ...entitling, ...moving, ...unconfirmed, ...ending].includes(
-      id,
-    ),
+    ![
+      ...questions,
+      ...frequent,
+      ...snapshots,
+      ...versions,
+      ...entitling,
+      ...moving,
+      ...unconfirmed,
+      ...ending,
+    ].includes(id),
 )
 /** The writes that are rolled back, after which the code is the same for all: the transaction's. */
 const rolledBack = writes.filter(
@@ -276,6 +286,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
   moveFile: 'getFile',
+  restoreFileVersion: 'getFile',
   deleteOpenAiFile: 'getFile',
   restoreFile: 'getTrashedFile',
   cancelJob: 'getJob',

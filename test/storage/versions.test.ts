@@ -3,15 +3,21 @@ import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
 import { newId } from '../../infra/ids.ts'
+import { storageRetentionTasks } from '../../services/storage/retention.ts'
 import { createMember } from '../support/database/db-fixtures.ts'
+import { isLongForm } from '../support/long-form.ts'
 import type { Reply } from '../support/http/client.ts'
 import { startServer, type Person, type TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 import {
+  ageQuarantine,
   assertNothingLeft,
   download,
   leftovers,
   openConnection,
+  silentLog,
+  storedKeys,
+  sweepStore,
   uploadFile,
   uploadForm,
   type Upload,
@@ -39,6 +45,14 @@ const wrongUsage = statement<{ workspace_id: string }>(
 )
 const numbersOf = statement<{ number: number; sha256: string }>(
   'SELECT number, sha256 FROM file_versions WHERE file_id = $1 ORDER BY number',
+)
+
+const makeOlder = statement(
+  `UPDATE file_versions SET replaced_at = now() - make_interval(days => $2) - interval '1 minute'
+   WHERE file_id = $1 AND number = 1`,
+)
+const allKeys = statement<{ key: string }>(
+  'SELECT blob_key AS key FROM files UNION SELECT blob_key FROM file_versions ORDER BY 1',
 )
 
 async function assertUsage(t: Test): Promise<void> {
@@ -261,4 +275,135 @@ t.test('a replacement at once with a deletion, a move or the trash', async (t) =
   }
   await assertUsage(t)
   await assertNothingLeft(t, server)
+})
+
+t.test('versions are listed, downloaded, restored and deleted', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: 'first', name: 'a.txt', type: 'text/plain' })
+  for (const bytes of ['second', 'third']) await replace(person, file.id, bytes)
+  const path = `/storage/files/${file.id}/versions`
+  const { body: list } = await person.client.get(path)
+  t.match(list, {
+    data: [
+      { number: 2, bytes: 6, sha256: hash('sha256', 'second'), file_id: file.id, created_by: person.id },
+      { number: 1, bytes: 5, sha256: file.sha256, created_at: file.created_at },
+    ],
+    pagination: { total: 2 },
+  })
+  const [second, first] = list.data
+  const version = await person.client.get(`${path}/${first.id}`)
+  t.same(version.body, first)
+  const content = await download(server.url, `${path}/${first.id}/content`, { key: person.key })
+  t.equal(content.bytes.toString(), 'first')
+  t.equal(content.headers.get('etag'), first.etag)
+  t.match(content.headers.get('content-disposition'), 'a.txt')
+  const part = { key: person.key, headers: { range: 'bytes=1-3', 'if-range': first.etag } }
+  const range = await download(server.url, `${path}/${first.id}/content`, part)
+  t.equal(range.status, 206)
+  t.equal(range.bytes.toString(), 'irs')
+  const unchanged = { key: person.key, headers: { 'if-none-match': first.etag } }
+  t.equal((await download(server.url, `${path}/${first.id}/content`, unchanged)).status, 304)
+
+  const blobs = await storedKeys(services)
+  const restored = await person.client.post(`${path}/${first.id}/restore`, {})
+  t.match(restored, { status: 200, body: { content_version: 4, sha256: file.sha256, bytes: 5 } })
+  t.equal((await contentOf(person, file.id)).bytes.toString(), 'first')
+  t.same(await storedKeys(services), blobs, 'no bytes are copied')
+  const after = (await person.client.get(path)).body.data
+  t.same(
+    after.map(({ number, bytes }: any) => [number, bytes]),
+    [
+      [3, 5],
+      [2, 6],
+    ],
+    'the present content is no version',
+  )
+  t.equal((await person.client.post(`${path}/${first.id}/restore`, {})).status, 404)
+  const { data: events } = (await person.client.get('/events?type=file.updated')).body
+  t.equal(events.at(-1).data.object.content_version, 4)
+
+  const etag = (await person.client.get(`${path}/${second.id}`)).headers.get('etag')!
+  const stale = { headers: { 'if-match': '"other"' } }
+  t.equal((await person.client.call('DELETE', `${path}/${second.id}`, stale)).status, 412)
+  const present = { headers: { 'if-match': etag } }
+  t.equal((await person.client.call('DELETE', `${path}/${second.id}`, present)).status, 204)
+  t.equal((await person.client.get(`${path}/${second.id}`)).status, 404)
+  t.equal((await download(server.url, `${path}/${second.id}/content`, { key: person.key })).status, 404)
+  t.match((await person.client.get('/storage/usage')).body, { bytes: 10, versions: { count: 1, bytes: 5 } })
+  await assertUsage(t)
+  await assertNothingLeft(t, server)
+})
+
+t.test('versions belong to their file and its readers', async (t) => {
+  const [owner, other] = [await server.person(), await server.person()]
+  const file = await uploadFile(owner.client, { bytes: 'first', fields: { visibility: 'public' } })
+  await replace(owner, file.id, 'second')
+  const [{ id }] = (await owner.client.get(`/storage/files/${file.id}/versions`)).body.data
+  const path = `/storage/files/${file.id}/versions/${id}`
+  const theirs = await uploadFile(other.client, { bytes: 'theirs' })
+  await replace(other, theirs.id, 'theirs, too')
+  t.equal((await other.client.get(path)).status, 403)
+  t.equal((await other.client.get(`/storage/files/${theirs.id}/versions/${id}`)).status, 404)
+  t.equal((await other.client.post(`/storage/files/${theirs.id}/versions/${id}/restore`, {})).status, 404)
+  t.equal((await other.client.delete(`/storage/files/${theirs.id}/versions/${id}`)).status, 404)
+  t.equal((await download(server.url, `/storage/files/${file.id}/download`)).status, 200)
+  t.equal((await download(server.url, `${path}/content`)).status, 401, 'only the present content is public')
+
+  await owner.client.delete(`/storage/files/${file.id}`)
+  t.equal((await owner.client.get(path)).status, 404, 'versions in the trash are not visible')
+  await owner.client.post(`/storage/trash/${file.id}/restore`, {})
+  t.equal((await owner.client.get(path)).status, 200, 'but they are kept')
+})
+
+t.test('old versions are deleted', async (t) => {
+  const person = await server.person()
+  const file = await uploadFile(person.client, { bytes: '1' })
+  for (const bytes of ['2', '3']) await replace(person, file.id, bytes)
+  await services.database.sql(makeOlder, [file.id, services.config.storageVersionDays])
+  const task = storageRetentionTasks(services, { config: services.config, log: silentLog }).find(
+    ({ name }) => name === 'versions of files',
+  )!
+  t.match(await task.step(services.database), { more: false })
+  t.same(
+    (await services.database.sql(numbersOf, [file.id])).map(({ number }) => number),
+    [2],
+  )
+  await assertUsage(t)
+})
+
+t.test('restores, replacements and deletions at once neither lose nor leak a blob', async (t) => {
+  const { client, key, id: userId } = await server.person()
+  const person = { client, key, id: userId } as Person
+  const file = await uploadFile(client, { bytes: 'round 0' })
+  const path = `/storage/files/${file.id}/versions`
+  for (let i = 1; i <= (isLongForm ? 1_000 : 70); i++) {
+    const [version] = (await client.get(`${path}?limit=1`)).body.data
+    const actions = await Promise.all([
+      i % 3 === 0 ? replace(person, file.id, `again ${i}`) : client.get(path),
+      version === undefined ? client.get(path) : client.post(`${path}/${version.id}/restore`, {}),
+      version === undefined ? client.get(path) : client.delete(`${path}/${version.id}`),
+    ])
+    const statuses = actions.map(({ status }) => status)
+    t.ok(
+      statuses.every((status) => [200, 204, 404].includes(status)),
+      String(statuses),
+    )
+    if (version !== undefined) t.ok(statuses[1] === 200 || statuses[2] === 204, 'one of them has the version')
+    t.equal((await replace(person, file.id, `round ${i}`)).status, 200)
+    const content = await contentOf(person, file.id)
+    t.equal(content.bytes.toString(), `round ${i}`)
+  }
+  const before = new Date(Date.now() + 3_600_000)
+  await sweepStore(services, { before })
+  await ageQuarantine(services, services.config.storageQuarantineDays)
+  await sweepStore(services, { before })
+  const known = await services.database.sql(allKeys, [])
+  t.same(
+    await storedKeys(services),
+    known.map((row) => row.key),
+    'exactly the blobs with a row stay',
+  )
+  for (const { id } of (await client.get(path)).body.data)
+    t.equal((await download(server.url, `${path}/${id}/content`, { key })).status, 200)
+  await assertUsage(t)
 })

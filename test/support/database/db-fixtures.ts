@@ -17,9 +17,9 @@ import { newId, newRequestId, timeOf } from '../../../infra/ids.ts'
 import { insertMember } from '../../../services/projects/members.ts'
 import { insertProjectWithOwner, type Role } from '../../../services/projects/projects.ts'
 import { renderAvatar, replaceAvatar } from '../../../services/storage/avatars.ts'
-import { ensureFolder, trashFiles } from '../../../generated/sql/storage.ts'
+import { ensureFolder, replaceContent, trashFiles } from '../../../generated/sql/storage.ts'
 import { advanceJob, insertJob } from '../../../generated/sql/tracked_jobs.ts'
-import { insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
+import { findFile, insertFile, newFileId, type NewFile } from '../../../services/storage/files.ts'
 import { insertUploadLink } from '../../../services/storage/upload-links.ts'
 import { insertLink } from '../../../services/storage/links.ts'
 import { insertUser, toProfile } from '../../../services/users/users.ts'
@@ -396,6 +396,34 @@ export async function createFile(
     }),
   )
   await arrived.discard()
+  return id
+}
+
+/** A version of a file with other bytes than the present ones. */
+export async function createFileVersion(server: TestServer, fileId: string, userId: string): Promise<string> {
+  const { database, storage } = server.services
+  const file = (await findFile(database, fileId))!
+  const content = Buffer.from(`Other, ${randomBytes(6).toString('hex')}`)
+  const arrived = await storage.tempFiles.receive(
+    { declaredType: null, content: Readable.from([content]) },
+    { maxBytes: Infinity },
+  )
+  const [id, key] = [newId('ver'), newFileId()]
+  await storage.storeBlob(key, arrived, () =>
+    replaceContent(database, {
+      id: fileId,
+      version_id: id,
+      is_kept: true,
+      blob_key: key,
+      bytes: arrived.bytes,
+      sha256: arrived.sha256,
+      content_type: file.content_type,
+      declared_content_type: file.declared_content_type,
+      user_id: userId,
+    }),
+  )
+  await arrived.discard()
+  await database.prisma.fileVersion.update({ where: { id }, data: { createdById: userId } })
   return id
 }
 

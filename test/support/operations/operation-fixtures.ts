@@ -30,6 +30,7 @@ import {
   createUsage,
   createAuditEntry,
   createFileLink,
+  createFileVersion,
   createUploadLink,
   type UploadLinkOptions,
   createMember,
@@ -320,6 +321,21 @@ const onLink =
     const { params, project } = await buildFile(context)
     const { id } = await createFileLink(context.server, params!.id, context.caller.id)
     return { params: { ...params, link_id: id }, project }
+  }
+
+const onVersion =
+  (buildFile: RequestBuilder = onFile()): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await buildFile(context)
+    const id = await createFileVersion(context.server, params!.id, context.caller.id)
+    return { params: { ...params, version_id: id }, project }
+  }
+
+const onVersions =
+  (buildFile?: RequestBuilder): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onVersion(buildFile)(context)
+    return { params: { id: params!.id }, project }
   }
 
 const byLink =
@@ -918,6 +934,19 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: onFile(),
     withoutProject: onOwnFile(),
     byStatus: { 409: onFile(undefined, 'archived') },
+  },
+  listFileVersions: { build: onVersions(), withoutProject: onVersions(onOwnFile()) },
+  getFileVersion: { build: onVersion(), withoutProject: onVersion(onOwnFile()) },
+  downloadFileVersion: { build: onVersion(), withoutProject: onVersion(onOwnFile()) },
+  restoreFileVersion: {
+    build: onVersion(),
+    withoutProject: onVersion(onOwnFile()),
+    byStatus: { 409: onVersion(onFile(undefined, 'archived')) },
+  },
+  deleteFileVersion: {
+    build: onVersion(),
+    withoutProject: onVersion(onOwnFile()),
+    byStatus: { 409: onVersion(onFile(undefined, 'archived')) },
   },
   copyFile: {
     build: onFile(copyFields),

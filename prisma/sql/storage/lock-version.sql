@@ -1,0 +1,4 @@
+-- Like `find-version`, but locks the version against its deletion.
+-- @optional
+{find-version}
+FOR UPDATE
