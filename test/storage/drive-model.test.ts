@@ -1,22 +1,31 @@
 // Random operations on folders and files by several clients at once, compared with a tree in memory: each
 // client has a folder of its own, so its tree is known. Workers are stopped and started meanwhile. `npm run
 // faults` does thousands of operations.
+import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { createTrackedJobWorker } from '../../services/jobs/worker.ts'
 import { storageJobs } from '../../services/storage/storage-jobs.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
-import { uploadFile } from '../support/storage/storage.ts'
+import { download, uploadFile, uploadForm } from '../support/storage/storage.ts'
 
 const operations = isLongForm ? 3_000 : 60
 const clients = 3
+const maxVersions = 3
 const seed = Number(process.env['DRIVE_SEED'] ?? Date.now() % 1_000_000)
 
 interface Node {
   id: string
   name: string
   parent: string | null
+}
+
+/** A file with its content, and its versions by number. */
+interface FileNode extends Node {
+  content: string
+  number: number
+  versions: Map<number, string>
 }
 
 /** Numbers from 0 to below 1 (mulberry32). */
@@ -30,7 +39,8 @@ function randomOf(seed: number): () => number {
   }
 }
 
-const server = await startServer(t, { env: { RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_DEFAULT: '1000000' } })
+const limits = { RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_DEFAULT: '1000000', RATE_LIMIT_UPLOAD: '1000000' }
+const server = await startServer(t, { env: { ...limits, STORAGE_VERSIONS: String(maxVersions) } })
 const { services } = server
 const person = await server.person()
 const { client } = person
@@ -58,8 +68,9 @@ function startWorkers(t: Test): { replace(): Promise<void> } {
 
 class Drive {
   readonly folders = new Map<string, Node>()
-  readonly files = new Map<string, Node>()
+  readonly files = new Map<string, FileNode>()
   readonly trash = new Map<string, { name: string; path: string }>()
+  #contents = 0
   readonly #random: () => number
   readonly #top: string
 
@@ -93,20 +104,51 @@ class Drive {
     )
   }
 
+  #newContent(): string {
+    return `${this.#top} ${++this.#contents}`
+  }
+
+  /** Replaces the content of a file, or restores or deletes one of its versions. */
+  async #changeContent(t: Test, file: FileNode): Promise<void> {
+    const content = this.#newContent()
+    const number = this.#any(file.versions.keys())
+    const action = number === undefined ? 0 : Math.floor(this.#random() * 4)
+    if (action < 2) {
+      const { body, headers } = uploadForm({ bytes: content })
+      const reply = await client.call('PUT', `/storage/files/${file.id}/content`, { raw: body, headers })
+      t.equal(reply.status, 200, reply.text)
+      file.versions.set(file.number++, file.content)
+      for (const oldest of [...file.versions.keys()].slice(0, -maxVersions)) file.versions.delete(oldest)
+      file.content = content
+      return
+    }
+    const path = `/storage/files/${file.id}/versions`
+    const { id } = (await all(`${path}?`)).find((version) => version.number === number)
+    const former = file.versions.get(number!)!
+    file.versions.delete(number!)
+    if (action === 2) {
+      t.equal((await client.post(`${path}/${id}/restore`, {})).status, 200)
+      file.versions.set(file.number++, file.content)
+      file.content = former
+    } else t.equal((await client.delete(`${path}/${id}`)).status, 204)
+  }
+
   async step(t: Test): Promise<void> {
     const folder = this.#any(this.folders.values())!
     const file = this.#any(this.files.values())
     const name = `n${Math.floor(this.#random() * 6)}`
-    const kind = Math.floor(this.#random() * 10)
+    const kind = Math.floor(this.#random() * 12)
     if (kind < 2) {
       const reply = await client.post('/storage/folders', { name, parent_id: folder.id })
       t.equal(reply.status, this.#isTaken(folder.id, name) ? 409 : 201, reply.text)
       if (reply.status === 201)
         this.folders.set(reply.body.id, { id: reply.body.id, name, parent: folder.id })
     } else if (kind < 5) {
-      const added = await uploadFile(client, { name, fields: { folder_id: folder.id } })
+      const content = this.#newContent()
+      const added = await uploadFile(client, { name, bytes: content, fields: { folder_id: folder.id } })
       t.equal(added.path, this.pathOf(folder.id))
-      this.files.set(added.id, { id: added.id, name, parent: folder.id })
+      const node = { id: added.id, name, parent: folder.id, content, number: 1, versions: new Map() }
+      this.files.set(added.id, node)
     } else if (kind < 7) {
       if (folder.id === this.#top) return
       const parent = this.#any(this.folders.values())!
@@ -126,6 +168,8 @@ class Drive {
       t.equal((await client.delete(`/storage/files/${file.id}`)).status, 204)
       this.trash.set(file.id, { name: file.name, path: this.pathOf(file.parent) })
       this.files.delete(file.id)
+    } else if (kind < 11) {
+      if (file !== undefined) await this.#changeContent(t, file)
     } else {
       if (folder.id === this.#top) return
       const reply = await client.delete(`/storage/folders/${folder.id}`)
@@ -137,6 +181,13 @@ class Drive {
       for (const id of gone) this.folders.delete(id)
     }
   }
+}
+
+/** The present content and the versions of a file, as the server has them. */
+async function contentsOf({ id }: FileNode): Promise<unknown> {
+  const { bytes } = await download(server.url, `/storage/files/${id}/download`, { key: person.key })
+  const versions = await all(`/storage/files/${id}/versions?order=asc&`)
+  return [bytes.toString(), versions.map(({ number, sha256 }) => [number, sha256])]
 }
 
 async function all(path: string): Promise<any[]> {
@@ -164,6 +215,10 @@ async function assertSame(t: Test, drives: Drive[]): Promise<void> {
   t.same(lines(await all('/storage/folders?parent_id=*&')), lines(folders), 'the folders')
   t.same(lines(await all('/storage/files?')), lines(files), 'the files')
   t.same(lines(await all('/storage/trash?')), lines(trash), 'the trash')
+  for (const file of drives.flatMap((drive) => [...drive.files.values()])) {
+    const versions = [...file.versions].map(([number, content]) => [number, hash('sha256', content)])
+    t.same(await contentsOf(file), [file.content, versions], 'the content and the versions')
+  }
   const { body } = await client.get('/storage/usage')
   t.match(body, { files: files.length, trash: { files: trash.length } })
   t.equal((await client.get('/storage/files?limit=1')).body.pagination.total, files.length)
