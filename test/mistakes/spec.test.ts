@@ -168,6 +168,11 @@ const groups: Array<Record<string, Mistake>> = [
       change: [/(ProjectCreate:[^]*?)      additionalProperties: false\n/, '$1'],
       says: /`ProjectCreate` .* `additionalProperties: false`/,
     },
+    'an If-Match for no resource': {
+      file: 'spec/storage.yaml',
+      change: ['x-entity: getFile\n', 'x-entity: getFiles\n'],
+      says: /^spec\/storage\.yaml.* `x-entity` must be the id of a GET operation/,
+    },
     'a resource without ETag': {
       file: 'spec/openapi.yaml',
       change: ['  resource: { ETag: ETag }\n', ''],

@@ -1,6 +1,7 @@
 // The content of a file is replaced, and the former contents are kept as versions.
 import { hash } from 'node:crypto'
 import t, { type Test } from 'tap'
+import { claimDocument } from '../../generated/sql/knowledge.ts'
 import { statement } from '../../infra/database/statements.ts'
 import { newId } from '../../infra/ids.ts'
 import { storageRetentionTasks } from '../../services/storage/retention.ts'
@@ -406,4 +407,24 @@ t.test('restores, replacements and deletions at once neither lose nor leak a blo
   for (const { id } of (await client.get(path)).body.data)
     t.equal((await download(server.url, `${path}/${id}/content`, { key })).status, 200)
   await assertUsage(t)
+})
+
+t.test('a document has the content from which it was created', async (t) => {
+  const person = await server.person()
+  const { body: base } = await person.client.post('/ai/knowledge', { name: 'Versions' })
+  const file = await uploadFile(person.client, { bytes: 'first', name: 'a.txt', type: 'text/plain' })
+  const path = `/ai/knowledge/${base.id}/documents`
+  const { body: document } = await person.client.post(path, { file_id: file.id })
+  t.equal(document.sha256, file.sha256)
+  await replace(person, file.id, 'second', { type: 'text/plain' })
+  const claim = async () => (await claimDocument(services.database, { id: document.id, wanted: 1 }))?.blob_key
+  t.equal(await claim(), file.id, 'the blob of the version')
+  const versions = `/storage/files/${file.id}/versions`
+  const [{ id }] = (await person.client.get(versions)).body.data
+  await person.client.post(`${versions}/${id}/restore`, {})
+  t.equal(await claim(), file.id, 'the blob of the file')
+  await replace(person, file.id, 'third', { type: 'text/plain' })
+  for (const each of (await person.client.get(versions)).body.data)
+    await person.client.delete(`${versions}/${each.id}`)
+  t.equal(await claim(), null, 'no other bytes are indexed in their place')
 })

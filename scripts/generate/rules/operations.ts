@@ -133,8 +133,10 @@ export const operationRules = {
     if (!isImplied && !header(read, 'ETag')) {
       ctx.report({
         message:
-          `a ${method.toUpperCase()} needs a GET on its path, or that of \`x-entity\`, which declares the ` +
-          'header ETag that If-Match is compared with',
+          (named === undefined
+            ? `a ${method.toUpperCase()} needs a GET on its path that declares the header ETag, `
+            : '`x-entity` must be the id of a GET operation that declares the header ETag, ') +
+          'which If-Match is compared with',
         location: named === undefined ? location.key() : location.child('x-entity'),
       })
     }
