@@ -309,6 +309,7 @@ export interface OperationsByTag {
     | 'replaceFileContent'
     | 'copyFile'
     | 'moveFile'
+    | 'batchFiles'
     | 'downloadFile'
     | 'getStorageUsage'
   'storage-archives':
@@ -4024,6 +4025,28 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  batchFiles: {
+    id: "batchFiles",
+    method: "POST",
+    path: "/v1/storage/batch",
+    url: "/v1/storage/batch",
+    tag: "storage",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"query":"queryNone","header":"headerIdempotencyKey","body":"bodyFileBatch"},
+    body: {"required":true,"contentTypes":["application/json"],"maxBytes":1048576,"maxValues":30000},
+    errors: [400,401,403,406,409,413,415,422,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyFileBatchResults"}
+    },
+    produces: ["application/json"],
+    idempotent: true,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
     secretAnswer: false
   },
   downloadFile: {

@@ -3,6 +3,7 @@ import type { Handlers } from '../services/handler.ts'
 import { expiryOf } from '../infra/contract/expiry.ts'
 import { unauthorized } from '../infra/errors.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
+import { batchFiles } from '../services/storage/batch.ts'
 import { copyFile, moveFile } from '../services/storage/copy-file.ts'
 import { createFile } from '../services/storage/create-file.ts'
 import { deleteFile } from '../services/storage/delete-file.ts'
@@ -99,6 +100,13 @@ export const storage = {
     return await services.db.transaction(async (tx) => ({
       status: 200,
       body: await moveFile(tx, services, request),
+    }))
+  },
+
+  async batchFiles(request, services) {
+    return await services.db.transaction(async (tx) => ({
+      status: 200,
+      body: { data: await batchFiles(tx, services, request) },
     }))
   },
 

@@ -239,6 +239,23 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10,
 )
 
 /**
+ * Inserts events of one type, in the order of the arrays. They get their deliveries when they are numbered.
+ * @see prisma/sql/events/insert-events.sql
+ */
+export const insertEvents = none<{ type: string; request_id: string | null; client_request_id: string | null; actor: object | string; traceparent: string | null; ids: readonly string[]; project_ids: readonly (string | null)[]; user_ids: readonly (string | null)[]; scopes: readonly string[]; roles: readonly (string | null)[]; data: readonly string[]; times: readonly (Date | string)[] }>(
+  'events/insert-events',
+  `INSERT INTO events (id, type, project_id, user_id, scope, role, request_id, client_request_id, actor, data,
+  delivers, traceparent, created_at)
+SELECT e.id, $1, e.project_id, e.user_id, e.scope, e.role::"MemberRole", $2, $3,
+  $4::jsonb, e.data::json, true, $5, e.created_at
+FROM unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
+  $11::text[], $12::timestamptz[]) WITH ORDINALITY
+  AS e (id, project_id, user_id, scope, role, data, created_at, n)
+ORDER BY e.n`,
+  ['type', 'request_id', 'client_request_id', 'actor', 'traceparent', 'ids', 'project_ids', 'user_ids', 'scopes', 'roles', 'data', 'times'],
+)
+
+/**
  * A batch of the events that only a deleted user could read. Operators still read the sales.
  * @see prisma/sql/events/list-events-of-deleted-users.sql
  */

@@ -628,6 +628,25 @@ export interface FindFolderRow {
 }
 
 /**
+ * The folders with these paths, each in its workspace.
+ * @see prisma/sql/storage/find-folders-by-paths.sql
+ */
+export const findFoldersByPaths = many<{ workspace_ids: readonly string[]; paths: readonly string[] }, FindFoldersByPathsRow>(
+  'storage/find-folders-by-paths',
+  `SELECT d.id, d.workspace_id, d.path
+FROM unnest($1::text[], $2::text[]) AS w (workspace_id, path)
+  JOIN folders d ON d.workspace_id = w.workspace_id AND md5(d.path) = md5(w.path) AND d.path = w.path
+WHERE d.deleted_at IS NULL`,
+  ['workspace_ids', 'paths'],
+  { reads: true },
+)
+export interface FindFoldersByPathsRow {
+  id: string
+  workspace_id: string
+  path: string
+}
+
+/**
  * The first of the names that no file in the folder has. The file `besides` does not count.
  * @see prisma/sql/storage/find-free-name.sql
  */
@@ -883,6 +902,38 @@ ORDER BY s.role, s.created_at LIMIT 1`,
   { reads: true },
 )
 export interface FindSharedRoleRow {
+  role: 'owner' | 'admin' | 'editor' | 'viewer'
+  owner_id: string
+}
+
+/**
+ * `find-shared-role` for several folders.
+ * @see prisma/sql/storage/find-shared-roles.sql
+ */
+export const findSharedRoles = many<{ folder_ids: readonly string[]; user_id: string }, FindSharedRolesRow>(
+  'storage/find-shared-roles',
+  `WITH RECURSIVE above AS (
+  SELECT d.id AS folder_id, d.id, d.parent_id
+  FROM folders d WHERE d.id = ANY($1) AND d.deleted_at IS NULL
+  UNION ALL
+  SELECT above.folder_id, p.id, p.parent_id FROM above JOIN folders p ON p.id = above.parent_id
+)
+SELECT DISTINCT ON (above.folder_id) above.folder_id AS "folder_id", s.role, s.owner_id
+FROM above JOIN users u ON u.id = $2 AND u.email_verified
+  JOIN folder_shares s ON s.folder_id = above.id AND s.email = u.email
+WHERE CASE WHEN NOT EXISTS (
+    SELECT FROM users creator
+      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
+    WHERE creator.id = s.owner_id AND creator.status = 'active'
+      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
+  ) THEN 'ended'
+  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
+ORDER BY above.folder_id, s.role, s.created_at`,
+  ['folder_ids', 'user_id'],
+  { reads: true },
+)
+export interface FindSharedRolesRow {
+  folder_id: string
   role: 'owner' | 'admin' | 'editor' | 'viewer'
   owner_id: string
 }
@@ -2437,6 +2488,60 @@ export interface LockFilesOfDeletionRow {
 }
 
 /**
+ * Like `read-files`, but locks the files against other writers, in the order of their ids.
+ * @see prisma/sql/storage/lock-files.sql
+ */
+export const lockFiles = many<{ user_id: string; ids: readonly string[]; visible: boolean; trashed: boolean }, LockFilesRow>(
+  'storage/lock-files',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = f.project_id) AS project_status
+FROM files f JOIN users u ON u.id = f.owner_id
+WHERE f.id = ANY($2)
+  AND (($3::boolean AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))) OR ($4::boolean AND (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))))
+ORDER BY f.id
+FOR NO KEY UPDATE OF f`,
+  ['user_id', 'ids', 'visible', 'trashed'],
+)
+export interface LockFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  blob_key: string
+  owner_status: 'active' | 'disabled' | 'deleted'
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
  * Locks a project, so that its members and its status stay as they are.
  * @see prisma/sql/storage/lock-project.sql
  */
@@ -2446,6 +2551,19 @@ export const lockProject = optional<{ project_id: string }, LockProjectRow>(
   ['project_id'],
 )
 export interface LockProjectRow {
+  id: string
+}
+
+/**
+ * Locks projects in the order of their ids, so that their status and members stay as they are.
+ * @see prisma/sql/storage/lock-projects.sql
+ */
+export const lockProjects = many<{ ids: readonly string[] }, LockProjectsRow>(
+  'storage/lock-projects',
+  `SELECT p.id FROM projects p WHERE p.id = ANY($1) ORDER BY p.id COLLATE "C" FOR SHARE`,
+  ['ids'],
+)
+export interface LockProjectsRow {
   id: string
 }
 
@@ -2554,6 +2672,20 @@ export const lockStorage = one<{ workspace_id: string; besides: string | null },
 export interface LockStorageRow {
   taken: number
   used: number
+}
+
+/**
+ * Locks the storage of workspaces, in the order of the array: see `lock-storage`.
+ * @see prisma/sql/storage/lock-storages.sql
+ */
+export const lockStorages = one<{ workspace_ids: readonly string[] }, LockStoragesRow>(
+  'storage/lock-storages',
+  `SELECT count(l.used)::int AS "n"
+FROM unnest($1::text[]) AS w (id), LATERAL lock_storage(w.id, NULL) l`,
+  ['workspace_ids'],
+)
+export interface LockStoragesRow {
+  n: number
 }
 
 /**
@@ -2797,6 +2929,52 @@ WHERE f.id = $5`,
 )
 
 /**
+ * Puts locked files into a folder of their workspace.
+ * @see prisma/sql/storage/move-files.sql
+ */
+export const moveFiles = many<{ folder_id: string | null; ids: readonly string[] }, MoveFilesRow>(
+  'storage/move-files',
+  `WITH f AS (
+  UPDATE files SET folder_id = $1, updated_at = greatest(now(), updated_at + interval '1 millisecond')
+  WHERE id = ANY($2)
+  RETURNING *
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
+  ['folder_id', 'ids'],
+)
+export interface MoveFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Gives a folder another parent or name, and with it the folders in it another path.
  * @see prisma/sql/storage/move-folder.sql
  */
@@ -2897,6 +3075,60 @@ WHERE f.id = $2 AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashe
   { reads: true },
 )
 export interface ReadFileRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  blob_key: string
+  owner_status: 'active' | 'disabled' | 'deleted'
+  project_id: string | null
+  owner_id: string
+  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
+  project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * Files of a batch, each as `read-file` reads one. `visible` and `trashed`: whether these count.
+ * @see prisma/sql/storage/read-files.sql
+ */
+export const readFiles = many<{ user_id: string; ids: readonly string[]; visible: boolean; trashed: boolean }, ReadFilesRow>(
+  'storage/read-files',
+  `SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
+(SELECT your_member.storage_role FROM members your_member
+ WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(SELECT its_project.status FROM projects its_project
+ WHERE its_project.id = f.project_id) AS project_status
+FROM files f JOIN users u ON u.id = f.owner_id
+WHERE f.id = ANY($2)
+  AND (($3::boolean AND ((f.expires_at IS NULL OR f.expires_at > now()) AND f.trashed_at IS NULL AND (f.folder_id IS NULL OR (SELECT gone.deleted_at FROM folders gone WHERE gone.id = f.folder_id) IS NULL))) OR ($4::boolean AND (f.trashed_at IS NOT NULL AND (f.expires_at IS NULL OR f.expires_at > now()))))
+ORDER BY f.id`,
+  ['user_id', 'ids', 'visible', 'trashed'],
+  { reads: true },
+)
+export interface ReadFilesRow {
   id: string
   name: string
   folder_id: string | null
@@ -3348,6 +3580,55 @@ export interface RestoreFileRow {
 }
 
 /**
+ * Takes locked files out of the trash, each into a folder.
+ * @see prisma/sql/storage/restore-files.sql
+ */
+export const restoreFiles = many<{ ids: readonly string[]; folder_ids: readonly (string | null)[] }, RestoreFilesRow>(
+  'storage/restore-files',
+  `WITH f AS (
+  UPDATE files t
+  SET trashed_at = NULL, purge_at = NULL, trashed_by = NULL, trashed_path = NULL, folder_id = r.folder_id,
+    updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  FROM unnest($1::text[], $2::text[]) AS r (id, folder_id)
+  WHERE t.id = r.id
+  RETURNING t.*
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
+  ['ids', 'folder_ids'],
+)
+export interface RestoreFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
+}
+
+/**
  * Makes a locked version the content of its locked file, with the same blob. `is_kept`: whether the present
  * content becomes a version, with the id `version_id`; without one, its blob comes into quarantine.
  * @see prisma/sql/storage/restore-version.sql
@@ -3556,6 +3837,55 @@ FROM files f WHERE f.workspace_id = $1 AND f.trashed_at IS NOT NULL`,
 export interface SummarizeTrashRow {
   files: number
   last_at: string | null
+}
+
+/**
+ * Sets the tags and the metadata of locked files. `changes`: an array of objects with their ids.
+ * @see prisma/sql/storage/tag-files.sql
+ */
+export const tagFiles = many<{ changes: object | string }, TagFilesRow>(
+  'storage/tag-files',
+  `WITH f AS (
+  UPDATE files t
+  SET tags = r.tags, metadata = r.metadata,
+    updated_at = greatest(now(), t.updated_at + interval '1 millisecond')
+  FROM jsonb_to_recordset($1::jsonb) AS r (id text, tags text[], metadata jsonb)
+  WHERE t.id = r.id
+  RETURNING t.*
+)
+SELECT f.id, f.name, f.folder_id,
+coalesce(f.trashed_path, (SELECT d.path FROM folders d WHERE d.id = f.folder_id), '') AS "path",
+f.content_type, f.declared_content_type, f.bytes, f.sha256,
+'"' || f.sha256 || '"' AS etag, f.visibility, f.metadata, f.tags, f.download_count, f.expires_at,
+f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
+f.trashed_at, f.purge_at,
+f.owner_id AS created_by, f.created_at, f.updated_at, f.project_id, f.owner_id FROM f ORDER BY f.id`,
+  ['changes'],
+)
+export interface TagFilesRow {
+  id: string
+  name: string
+  folder_id: string | null
+  path: string
+  content_type: string
+  declared_content_type: string | null
+  bytes: number
+  sha256: string
+  etag: string
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  download_count: number
+  expires_at: string | null
+  content_version: number
+  content_updated_at: string
+  trashed_at: string | null
+  purge_at: string | null
+  created_by: string
+  created_at: string
+  updated_at: string
+  project_id: string | null
+  owner_id: string
 }
 
 /**

@@ -14,8 +14,8 @@ type Json = any
 
 interface Duty {
   isDeclared(document: Json, operation: Json, method: string): boolean
-  /** A function or a method that a handler which does its duty reaches. */
-  reaches: string
+  /** Functions or methods: a handler that does its duty reaches one of them. */
+  reaches: string[]
   /** The missing part of the handler, and how to add it. */
   says: string
 }
@@ -36,22 +36,22 @@ const duties: Duty[] = [
   {
     isDeclared: (document, { parameters = [] }) =>
       parameters.some((parameter: Json) => resolve(document, parameter).name === 'If-Match'),
-    reaches: 'ifMatch',
+    reaches: ['ifMatch'],
     says: 'never compares If-Match, which the spec declares: call `request.ifMatch` with the locked row',
   },
   {
     isDeclared: (_document, operation) => operation['x-project-access'] !== undefined,
-    reaches: 'requiredAccess',
+    reaches: ['requiredAccess'],
     says: 'never checks the role that `x-project-access` declares: begin with `openProject`',
   },
   {
     isDeclared: (_document, operation) => operation['x-organization-access'] !== undefined,
-    reaches: 'requiredRole',
+    reaches: ['requiredRole'],
     says: 'never checks the role that `x-organization-access` declares: begin with `openOrganization`',
   },
   {
     isDeclared: (_document, operation) => operation['x-organization-sellers'] !== undefined,
-    reaches: 'requireSeller',
+    reaches: ['requireSeller'],
     says: 'never checks who sells, which `x-organization-sellers` declares: call `requireSeller`',
   },
   {
@@ -59,7 +59,7 @@ const duties: Duty[] = [
       method !== 'get' &&
       !withoutEvent.includes(operationId) &&
       Object.values<string[]>(security[0] ?? {}).some((scopes) => scopes.some(isOfWrites)),
-    reaches: 'emit',
+    reaches: ['emit', 'emitAll'],
     says: 'writes, but never emits an event: emit it in the transaction of the change',
   },
 ]
@@ -109,7 +109,7 @@ function neglected(
   const { line, character } = source.getLineAndCharacterOfPosition(handler.getStart())
   const place = `${relative(folder, source.fileName)}:${line + 1}:${character + 1}`
   return own
-    .filter(({ reaches }) => !names.has(reaches))
+    .filter(({ reaches }) => !reaches.some((name) => names.has(name)))
     .map(({ says }) => `${place} ${operation.operationId} ${says}`)
 }
 

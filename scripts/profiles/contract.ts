@@ -65,6 +65,8 @@ export const profile: ContractProfile = {
     businessRules: [
       /^(create|update|patch)KnowledgeBase chunking\.overlap_tokens maximum$/,
       /^createPrice recurring\.interval_count maximum$/,
+      // Which fields an action of a batch has.
+      /^batchFiles (path|folder_id|tags|metadata)\S* (exclusive|required|additionalProperties)$/,
       // Which fields of a meter fit together.
       /^createMeter (property|aggregation|source|dimensions\S*) (exclusive|required|enum|reserved)$/,
       /^createMeter dimensions\S* uniqueItems$/,

@@ -41,6 +41,12 @@ export interface Emitter {
     object: EventObjects[T],
     options?: EmitOptions<T>,
   ): Promise<EmittedEvent>
+  /** Emits an event of the type for each object, in their order, with one statement. */
+  emitAll<T extends EventType>(
+    tx: Transaction,
+    type: T,
+    changes: { object: EventObjects[T]; previous?: EventObjects[T]; userId?: string }[],
+  ): Promise<void>
 }
 
 export interface EmitterOptions {
@@ -61,45 +67,77 @@ const systemActor: Actor = {
 }
 
 export function createEmitter({ deliveries, onEmitted, strict }: EmitterOptions): Emitter {
+  /** The row of a new event. Checks it in tests. */
+  function rowOf<T extends EventType>(
+    tx: Transaction,
+    type: T,
+    object: EventObjects[T],
+    { previous, userId }: EmitOptions<T>,
+  ) {
+    const info = eventTypes[type]
+    const id = newId('evt')
+    const at = timeOf(id)
+    const data = dataOf(info, object, previous)
+    const { projectId, organizationId, ownerId } = placeOf(type, object, userId)
+    // The admins of an organization read the events of what it sells, with the scope `payments:sell`.
+    const isOfSeller = organizationId !== null && info.scope === 'payments:read'
+    const actor = tx.request?.actor ?? systemActor
+    const requestId = tx.request?.id ?? null
+    const clientRequestId = tx.request?.clientRequestId ?? null
+    if (strict)
+      checkPayload({ id, type, at, projectId, organizationId, requestId, clientRequestId, actor, data })
+    return {
+      id,
+      type,
+      // Of an event of an organization the column has the organization: its members read it likewise.
+      project_id: projectId ?? organizationId,
+      user_id: ownerId,
+      scope: isOfSeller ? 'payments:sell' : info.scope,
+      role: isOfSeller ? ('admin' as const) : ownerId === null ? info.role : null,
+      request_id: requestId,
+      client_request_id: clientRequestId,
+      actor,
+      data,
+      created_at: at,
+      traceparent: currentTraceparent() ?? null,
+    }
+  }
+
   return {
-    async emit(tx, type, object, { previous, userId, endpointId } = {}) {
-      const info = eventTypes[type]
-      const id = newId('evt')
-      const at = timeOf(id)
-      const data = dataOf(info, object, previous)
-      const { projectId, organizationId, ownerId } = placeOf(type, object, userId)
-      // The admins of an organization read the events of what it sells, with the scope `payments:sell`.
-      const isOfSeller = organizationId !== null && info.scope === 'payments:read'
-      const actor = tx.request?.actor ?? systemActor
-      const requestId = tx.request?.id ?? null
-      const clientRequestId = tx.request?.clientRequestId ?? null
-      if (strict)
-        checkPayload({ id, type, at, projectId, organizationId, requestId, clientRequestId, actor, data })
-      const event = {
-        id,
-        type,
-        // Of an event of an organization the column has the organization: its members read it likewise.
-        project_id: projectId ?? organizationId,
-        user_id: ownerId,
-        scope: isOfSeller ? 'payments:sell' : info.scope,
-        role: isOfSeller ? 'admin' : ownerId === null ? info.role : null,
-        request_id: requestId,
-        client_request_id: clientRequestId,
-        actor,
-        data,
-        created_at: at,
-        delivers: endpointId === undefined,
-        traceparent: currentTraceparent() ?? null,
-      }
+    async emit(tx, type, object, { endpointId, ...options } = {}) {
+      const event = { ...rowOf(tx, type, object, options), delivers: endpointId === undefined }
+      const { id, traceparent, created_at: at } = event
       // Its error is that of the transaction.
       sql.insertEvent(tx.later, event).catch(() => {})
       tx.afterCommit(onEmitted)
       if (endpointId === undefined) return { id, deliveryIds: [] }
-      const { traceparent } = event
       const row = { event_id: id, endpoint_id: endpointId, traceparent, created_at: at }
       const delivery = await sql.insertEndpointDelivery(tx, row)
       tx.afterCommit(deliveries.announce)
       return { id, deliveryIds: [delivery.id] }
+    },
+
+    async emitAll(tx, type, changes) {
+      if (changes.length === 0) return
+      const events = changes.map(({ object, ...options }) => rowOf(tx, type, object, options))
+      const { request_id, client_request_id, actor, traceparent } = events[0]
+      const insert = sql.insertEvents(tx.later, {
+        type,
+        request_id,
+        client_request_id,
+        actor: JSON.stringify(actor),
+        traceparent,
+        ids: events.map(({ id }) => id),
+        project_ids: events.map((event) => event.project_id),
+        user_ids: events.map((event) => event.user_id),
+        scopes: events.map(({ scope }) => scope),
+        roles: events.map(({ role }) => role),
+        data: events.map(({ data }) => data),
+        times: events.map((event) => event.created_at),
+      })
+      // Its error is that of the transaction.
+      insert.catch(() => {})
+      tx.afterCommit(onEmitted)
     },
   }
 }

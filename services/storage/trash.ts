@@ -35,7 +35,8 @@ export async function discardFiles(
   else await trashFiles(tx, services, files, userId)
 }
 
-async function deleteForever(
+/** Deletes locked files, in the trash or not, with their documents, and emits `file.deleted`. */
+export async function deleteForever(
   tx: Transaction,
   services: DeleteFileServices,
   files: StoredFile[],
@@ -57,8 +58,13 @@ export async function trashFiles(
   const ids = [...previous.keys()]
   await storage.deleteDocuments(tx, ids)
   const days = config.storageTrashDays
-  for (const file of await sql.trashFiles(tx, { ids, user_id: userId, days }))
-    await events.emit(tx, 'file.trashed', file, { previous: previous.get(file.id), userId: file.owner_id })
+  const trashed = await sql.trashFiles(tx, { ids, user_id: userId, days })
+  const changes = trashed.map((file) => ({
+    object: file,
+    previous: previous.get(file.id),
+    userId: file.owner_id,
+  }))
+  await events.emitAll(tx, 'file.trashed', changes)
 }
 
 /** Deletes locked files of the trash, and emits `file.deleted`. */
@@ -69,7 +75,8 @@ export async function deleteTrashed(
 ): Promise<void> {
   if (files.length === 0) return
   await sql.deleteFiles(tx, { ids: files.map(({ id }) => id) })
-  for (const file of files) await events.emit(tx, 'file.deleted', file, { userId: file.owner_id })
+  const changes = files.map((file) => ({ object: file, userId: file.owner_id }))
+  await events.emitAll(tx, 'file.deleted', changes)
 }
 
 /** Loads a file in the trash and authorizes the operation. `lock` locks it against other writers. */

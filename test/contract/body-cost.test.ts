@@ -24,6 +24,7 @@ const bodies: Array<[OperationId, string, string]> = [
   ['createProject', 'unknown fields', `{${repeated(4_900, (i) => `"k${i}":1`)}}`],
   ['createChat', 'empty messages', `{"messages":[${repeated(340_000, () => '{}')}]}`],
   ['createChat', 'messages with nulls', `{"messages":[${repeated(1_600, () => '{"role":null}')}]}`],
+  ['batchFiles', 'empty ids', `{"action":"trash","ids":[${repeated(29_000, () => '""')}]}`],
   ['recordUsage', 'empty events', `{"events":[${repeated(340_000, () => '{}')}]}`],
   ['recordUsage', 'events with nulls', `{"events":[${repeated(1_000, () => '{"id":null}')}]}`],
   ['createChat', 'a long message', `{"message":"${'x'.repeat(1_000_000)}"}`],
@@ -81,6 +82,7 @@ t.test('a body without long texts has at most 64 KiB, others have 1 MiB', async 
     ({ body }) => body?.maxBytes !== undefined,
   )
   t.same(longTexts.map(({ id }) => id).toSorted(), [
+    'batchFiles',
     'createChat',
     'createChatCompletion',
     'createDocument',

@@ -105,6 +105,7 @@ const eventTypeOf: Partial<Record<OperationId, EventType>> = {
   updateFile: 'file.updated',
   replaceFileContent: 'file.updated',
   restoreFileVersion: 'file.updated',
+  batchFiles: 'file.updated',
   copyFile: 'file.created',
   moveFile: 'file.updated',
   deleteFile: 'file.trashed',
@@ -209,6 +210,8 @@ const questions: OperationId[] = [
   'introspectToken',
   'previewSubscription',
 ]
+/** Operations whose answer has a result for each resource: another's resource does not reject the request. */
+const withResults: OperationId[] = ['batchFiles']
 /** Usage is too frequent for events. */
 const frequent: OperationId[] = ['recordUsage', 'voidUsage']
 /** A version is no part of the file that events are about. */
@@ -239,6 +242,7 @@ const otherAnswers: Partial<Record<OperationId, (object: { id: string }) => stri
   // The event has the service account, and the response the key.
   createServiceAccountKey: () => null,
   confirmTotp: () => '/user/totp',
+  batchFiles: ({ id }) => `/storage/files/${id}`,
   deleteOpenAiFile: () => null,
   createOpenAiFile: ({ id }) => `/storage/files/${id}`,
   createDocuments: ({ id }) => `/ai/documents/${id}`,
@@ -285,6 +289,7 @@ const reads: Partial<Record<OperationId, OperationId>> = {
   rotateWebhookSecret: 'getWebhookEndpoint',
   testWebhookEndpoint: 'getWebhookEndpoint',
   uploadAvatar: 'getAvatar',
+  batchFiles: 'getFile',
   moveFile: 'getFile',
   restoreFileVersion: 'getFile',
   deleteOpenAiFile: 'getFile',
@@ -631,13 +636,15 @@ for (const info of writes) {
         ask,
         {
           key:
-            (info.path.includes('{') && !info.scopes!.includes('admin')) || ask.project !== undefined
+            (info.path.includes('{') && !info.scopes!.includes('admin')) ||
+            (ask.project !== undefined && !withResults.includes(id))
               ? stranger.key
               : secret,
         },
       ],
     ]
-    if (ask.params !== undefined && id !== 'upsertCustomer') refusals.push([404, withUnknownIds(ask), {}])
+    if (ask.params !== undefined && ![...withResults, 'upsertCustomer'].includes(id))
+      refusals.push([404, withUnknownIds(ask), {}])
     if (info.ifMatch !== null) refusals.push([412, ask, { headers: { 'if-match': '"stale"' } }])
     for (const status of Object.keys(others ?? {})
       .map(Number)

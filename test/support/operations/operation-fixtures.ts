@@ -202,6 +202,8 @@ const onOwnFile =
     body: await body?.(context),
   })
 
+const tagged = (ids: string[]) => ({ action: 'tag', ids, tags: [randomHex()] })
+
 const folderName = () => `reports ${randomHex()}`
 const folderFields = () => ({ name: folderName(), metadata: { ticket: 'OPS-12' } })
 
@@ -947,6 +949,16 @@ export const fixtures: Record<OperationId, Fixture> = {
     build: onVersion(),
     withoutProject: onVersion(onOwnFile()),
     byStatus: { 409: onVersion(onFile(undefined, 'archived')) },
+  },
+  batchFiles: {
+    build: async (context) => {
+      const { params, project } = await onFile()(context)
+      // The events are compared with the file of this id.
+      return { params, body: tagged([params!.id as string]), project }
+    },
+    withoutProject: async ({ server, caller }) => ({
+      body: tagged([await createFile(server, caller.id)]),
+    }),
   },
   copyFile: {
     build: onFile(copyFields),

@@ -74,6 +74,23 @@ export const exceptions: Exception[] = [
     reason: 'a workspace has no folder of another one',
   },
   {
+    operations: ['batchFiles'],
+    expected: 'own',
+    reason: 'each file has its own result',
+  },
+  {
+    operations: ['batchFiles'],
+    field: 'body ids.*',
+    expected: 'own',
+    reason: 'each file has its own result',
+  },
+  {
+    operations: ['batchFiles'],
+    field: 'body folder_id',
+    expected: 'own',
+    reason: 'only moves have a folder, and each file has its own result',
+  },
+  {
     operations: ['createFolder', 'updateFolder'],
     field: 'body parent_id',
     expected: 404,
