@@ -1,6 +1,6 @@
 // Shares: a person with the address of a share works with a folder and everything below it, although the
-// person is no member of its project, or it belongs to another user. A share counts while the user who created
-// it may share the folder: this is checked with each request.
+// person is no member of its project, or it belongs to another user. A share counts while the user who
+// created it may share the folder: this is checked with each request.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'

@@ -281,7 +281,7 @@ t.test('a job goes on when its worker is lost', async (t) => {
   const folder = await createFolder(database, person.id, 'f')
   await database.sql(addFiles, [folder, person.id, 700])
   const deletion = await person.client.delete(`/storage/folders/${folder}`)
-  // This worker does one step, and is lost before it has completed the job in the queue.
+  // This worker fetches the job, and is lost before its first step.
   const [fetched] = await services.trackedJobs.fetch(1)
   t.equal(fetched.data.job_id, deletion.body.id)
   startWorker(t)
