@@ -152,6 +152,8 @@ export const errorCodes = {
       has_projects: 'has_projects',
       name_taken: 'name_taken',
       cycle: 'cycle',
+      no_bucket: 'no_bucket',
+      parts: 'parts',
       path_length: 'path_length',
       role_in_use: 'role_in_use',
       organization_role: 'organization_role',

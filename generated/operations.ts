@@ -316,6 +316,9 @@ export interface OperationsByTag {
     | 'createArchive'
     | 'getArchive'
     | 'downloadArchive'
+  'storage-direct-uploads':
+    | 'signUploadParts'
+    | 'completeUpload'
   'storage-folders':
     | 'listFolders'
     | 'createFolder'
@@ -3770,6 +3773,50 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     idempotent: false,
     ifMatch: null,
     etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  signUploadParts: {
+    id: "signUploadParts",
+    method: "POST",
+    path: "/v1/storage/uploads/{id}/parts",
+    url: "/v1/storage/uploads/:id/parts",
+    tag: "storage-direct-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "write",
+    validators: {"path":"pathUploadId","query":"queryNone"},
+    body: null,
+    errors: [400,401,403,404,406,409,410,413,415,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUploadParts"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: {"role":"editor","states":["active"]},
+    secretAnswer: false
+  },
+  completeUpload: {
+    id: "completeUpload",
+    method: "POST",
+    path: "/v1/storage/uploads/{id}/complete",
+    url: "/v1/storage/uploads/:id/complete",
+    tag: "storage-direct-uploads",
+    scopes: ["storage:write"],
+    rateLimit: "upload",
+    validators: {"path":"pathUploadId","query":"queryNone"},
+    body: null,
+    errors: [400,401,403,404,406,409,410,413,415,429,460,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyUpload"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
     paged: false,
     projectAccess: {"role":"editor","states":["active"]},
     secretAnswer: false

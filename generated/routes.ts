@@ -44,6 +44,7 @@ import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
 import { storageArchives } from '../handlers/storage-archives.ts'
+import { storageDirectUploads } from '../handlers/storage-direct-uploads.ts'
 import { storageFolders } from '../handlers/storage-folders.ts'
 import { storageImages } from '../handlers/storage-images.ts'
 import { storageLinks } from '../handlers/storage-links.ts'
@@ -108,6 +109,7 @@ export const handlers: Operations = {
   ...signInPages,
   ...storage,
   ...storageArchives,
+  ...storageDirectUploads,
   ...storageFolders,
   ...storageImages,
   ...storageLinks,
@@ -264,6 +266,8 @@ export type ExactAnswers = [
   Holds<Exact<typeof storageUploads, 'getUpload'>>,
   Holds<Exact<typeof storageUploads, 'deleteUpload'>>,
   Holds<Exact<typeof storageUploads, 'appendUpload'>>,
+  Holds<Exact<typeof storageDirectUploads, 'signUploadParts'>>,
+  Holds<Exact<typeof storageDirectUploads, 'completeUpload'>>,
   Holds<Exact<typeof storage, 'getFile'>>,
   Holds<Exact<typeof storage, 'updateFile'>>,
   Holds<Exact<typeof storage, 'deleteFile'>>,
@@ -567,6 +571,8 @@ export const skeleton = {
     '/v1/storage/upload': { post: route('uploadFile') },
     '/v1/storage/uploads': { post: route('createUpload'), options: route('getUploadOptions') },
     '/v1/storage/uploads/{id}': { get: route('getUpload'), delete: route('deleteUpload'), patch: route('appendUpload') },
+    '/v1/storage/uploads/{id}/parts': { post: route('signUploadParts') },
+    '/v1/storage/uploads/{id}/complete': { post: route('completeUpload') },
     '/v1/storage/files/{id}': { get: route('getFile'), put: route('updateFile'), delete: route('deleteFile') },
     '/v1/storage/files/{id}/content': { put: route('replaceFileContent') },
     '/v1/storage/files/{id}/versions': { get: route('listFileVersions') },

@@ -140,6 +140,8 @@ export const operationTable = {
   getUpload: {"method":"GET","path":"/storage/uploads/{id}","prefix":"/v1","name":"storage.uploads.get","answer":"json","security":[["apiKey"],["session"]]},
   deleteUpload: {"method":"DELETE","path":"/storage/uploads/{id}","prefix":"/v1","name":"storage.uploads.delete","answer":null,"security":[["apiKey"],["session"]]},
   appendUpload: {"method":"PATCH","path":"/storage/uploads/{id}","prefix":"/v1","name":"storage.uploads.append","body":true,"answer":null,"media":[{"type":"application/offset+octet-stream"}],"security":[["apiKey"],["session"]]},
+  signUploadParts: {"method":"POST","path":"/storage/uploads/{id}/parts","prefix":"/v1","name":"storage.uploads.signParts","answer":"json","security":[["apiKey"],["session"]]},
+  completeUpload: {"method":"POST","path":"/storage/uploads/{id}/complete","prefix":"/v1","name":"storage.uploads.complete","answer":"json","security":[["apiKey"],["session"]]},
   getFile: {"method":"GET","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.get","query":true,"answer":"json","security":[["apiKey"],["session"]]},
   updateFile: {"method":"PUT","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.update","body":true,"answer":"json","security":[["apiKey"],["session"]]},
   deleteFile: {"method":"DELETE","path":"/storage/files/{id}","prefix":"/v1","name":"storage.files.delete","query":true,"answer":null,"security":[["apiKey"],["session"]]},

@@ -25,10 +25,10 @@ export interface ContractProfile {
    */
   neverSucceeds: ReadonlySet<string>
   /**
-   * Whether the path is of resources in another state, such as the deleted ones in a trash. These operations
-   * neither read nor list existing resources.
+   * Whether the path is of resources in another state, such as the deleted ones in a trash, or of those that
+   * others made for the caller. These operations neither read nor list what the run creates.
    */
-  isOfOtherState(path: string): boolean
+  isApart(path: string): boolean
   /** Operations that are tried and need not succeed. */
   mayFail: ReadonlySet<string>
   /** Whether a server refuses all that it must, so that checks at the same time cannot disturb each other. */
@@ -142,7 +142,7 @@ export const openapi: ContractProfile = {
   accounts: null,
   flows: [],
   neverSucceeds: new Set(),
-  isOfOtherState: () => false,
+  isApart: () => false,
   mayFail: new Set(),
   concurrent: false,
   rateLimitAdvice: 'Start a test server with higher limits',

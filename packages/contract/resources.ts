@@ -20,7 +20,7 @@ export interface Resource {
 
 /** One resource for every kind of id that an operation reads. */
 export function resourcesOf({ operations: all, document, options }: Run): Resource[] {
-  const operations = all.filter(({ path }) => !options.profile.isOfOtherState(path))
+  const operations = all.filter(({ path }) => !options.profile.isApart(path))
   const reads = operations.filter(
     (operation) =>
       operation.method === 'GET' &&

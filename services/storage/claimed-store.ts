@@ -44,6 +44,8 @@ function claimParts(parts: BlobParts, claimed: () => Promise<unknown>): BlobPart
   return {
     begin: first(parts.begin),
     put: first(parts.put),
+    presign: first(parts.presign),
+    list: first(parts.list),
     complete: first(parts.complete),
     abort: first(parts.abort),
     putTail: first(parts.putTail),

@@ -187,10 +187,107 @@ t.test('S3', { skip: noS3 }, async (t) => {
       await database.sql(addTrigger, [])
       t.equal((await tus.append(path, 0, bytes)).status, 500)
       await database.sql(dropTrigger, [])
+      await database.sql(dropFunction, [])
       t.equal(await offsetAt(path), bytes.length - 1)
       t.equal((await tus.append(path, bytes.length - 1, bytes.subarray(-1))).status, 204)
       t.ok(bytes.equals(await fileOf(path)))
       t.equal((await tus.head(path)).headers.get('upload-offset'), String(bytes.length))
+    })
+
+    const { client } = server.admin
+    const idOf = (path: string): string => path.split('/').at(-1)!
+    const sign = async (path: string) => await client.post(`/storage/uploads/${idOf(path)}/parts`)
+    const complete = async (path: string) => await client.post(`/storage/uploads/${idOf(path)}/complete`)
+    const put = async ({ url, offset, bytes: length }: any, content = bytes) =>
+      await fetch(url, { method: 'PUT', body: content.subarray(offset, offset + length) })
+
+    t.test('a client sends the parts to the bucket itself, in any order and again', async (t) => {
+      const path = await tus.createUpload(bytes.length, { filename: 'direct.bin', path: 'direct' })
+      t.match(await complete(path), { status: 409, body: { error: { details: { constraint: 'parts' } } } })
+      const { status, body } = await sign(path)
+      t.match({ status, body }, { status: 200, body: { missing: 3 } })
+      t.same(
+        body.parts.map(({ number, offset, bytes: length }: any) => [number, offset, length]),
+        [
+          [1, 0, part],
+          [2, part, part],
+          [3, 2 * part, 1_000],
+        ],
+      )
+      for (const each of [body.parts[2], body.parts[0], body.parts[0]]) t.equal((await put(each)).status, 200)
+      t.match((await sign(path)).body, { missing: 1, parts: [{ number: 2 }] })
+      t.match((await complete(path)).body, { error: { message: /size: 2\.$/ } })
+      t.equal(await offsetAt(path), 0, 'no file yet')
+      await put(body.parts[1])
+      const both = await Promise.all([complete(path), complete(path)])
+      t.same([...new Set(both.map(({ body: upload }) => upload.file_id))], [both[0].body.file_id])
+      t.match(both[0], { status: 200, body: { file_id: /^file_/, offset: bytes.length } })
+      t.ok(bytes.equals(await fileOf(path)))
+      const { body: file } = await client.get(`/storage/files/${both[0].body.file_id}`)
+      t.match(file, {
+        name: 'direct.bin',
+        path: 'direct',
+        sha256: hash('sha256', bytes),
+        bytes: bytes.length,
+      })
+      t.match((await sign(path)).body, { parts: [], missing: 0 })
+      t.not((await put(body.parts[0])).status, 200, 'the URLs end with the upload')
+      t.same((await unfinished(store)).multiparts, [])
+      t.same(
+        await readdir(join(config.storageDir, 'incoming')).catch(() => []),
+        [],
+        'nothing was on the disk',
+      )
+    })
+
+    t.test('a URL takes its part alone, with its size and without more rights', async (t) => {
+      const path = await tus.createUpload(bytes.length)
+      const [first] = (await sign(path)).body.parts
+      t.not((await put({ ...first, bytes: first.bytes - 1 })).status, 200, 'fewer bytes')
+      t.not((await put({ ...first, bytes: first.bytes + 1 })).status, 200, 'more bytes')
+      const other = first.url.replace('partNumber=1', 'partNumber=2')
+      t.not((await put({ ...first, url: other })).status, 200, 'another part')
+      t.not((await fetch(first.url)).status, 200, 'reading')
+      t.match((await sign(path)).body, { missing: 3 })
+    })
+
+    t.test('parts whose file could not be created are kept for the next request', async (t) => {
+      const path = await tus.createUpload(bytes.length)
+      for (const each of (await sign(path)).body.parts) await put(each)
+      await database.sql(failInserts, [])
+      await database.sql(addTrigger, [])
+      t.equal((await complete(path)).status, 500)
+      await database.sql(dropTrigger, [])
+      await database.sql(dropFunction, [])
+      t.match((await sign(path)).body, { parts: [], missing: 0 })
+      t.match(await complete(path), { status: 200, body: { file_id: /^file_/ } })
+      t.ok(bytes.equals(await fileOf(path)))
+    })
+
+    t.test('parts and PATCH exclude each other, and lost or wrong bytes leave nothing', async (t) => {
+      const path = await tus.createUpload(bytes.length)
+      await tus.append(path, 0, bytes.subarray(0, 1_000))
+      t.match(await sign(path), { status: 409, body: { error: { details: { constraint: 'offset' } } } })
+      t.match(await complete(path), { status: 409, body: { error: { details: { constraint: 'offset' } } } })
+      await tus.delete(path)
+
+      const lost = await tus.createUpload(bytes.length)
+      for (const each of (await sign(lost)).body.parts) await put(each)
+      await abortAll(store)
+      t.match(await complete(lost), { status: 409, body: { error: { details: { constraint: 'parts' } } } })
+      for (const each of (await sign(lost)).body.parts) await put(each)
+      t.equal((await complete(lost)).status, 200)
+
+      const wrong = await tus.createUpload(bytes.length, { filename: 'a', sha256: hash('sha256', 'other') })
+      for (const each of (await sign(wrong)).body.parts) await put(each)
+      t.equal((await complete(wrong)).status, 460)
+      t.equal((await tus.head(wrong)).status, 404)
+      const stranger = await server.person()
+      const mine = await tus.createUpload(bytes.length)
+      for (const action of ['parts', 'complete'])
+        t.equal((await stranger.client.post(`/storage/uploads/${idOf(mine)}/${action}`)).status, 403)
+      await tus.delete(mine)
+      await waitUntil(async () => (await unfinished(store)).multiparts.length === 0)
     })
 
     t.test('bytes that an earlier version has on disk are finished there', async (t) => {
@@ -215,6 +312,7 @@ const addTrigger = statement(
   'CREATE TRIGGER refuse BEFORE INSERT ON files FOR EACH ROW EXECUTE FUNCTION refuse_file()',
 )
 const dropTrigger = statement('DROP TRIGGER refuse ON files')
+const dropFunction = statement('DROP FUNCTION refuse_file()')
 
 async function s3Env(t: Test): Promise<Record<string, string>> {
   return await storeKinds.find(({ name }) => name === 's3')!.env(t)

@@ -63,6 +63,15 @@ export interface Multipart extends MultipartUpload {
   tail: string | null
 }
 
+export interface PartSize {
+  number: number
+  bytes: number
+}
+
+export interface StoredPart extends PartSize {
+  etag: string
+}
+
 /**
  * Blobs that are written in parts, by any server. A part has at least 5 MiB, except for the last one. Bytes
  * that are no part yet are in an object of their own, the tail.
@@ -71,6 +80,10 @@ export interface BlobParts {
   begin(key: string): Promise<MultipartUpload>
   /** Stores or replaces a part; the first one is 1. @returns its ETag. @throws PartsLost */
   put(upload: MultipartUpload, number: number, file: LocalFile): Promise<string>
+  /** A URL that stores or replaces a part of exactly this size by PUT, without further authentication. */
+  presign(upload: MultipartUpload, part: PartSize, expiresInSeconds: number): Promise<string>
+  /** The stored parts, in the order of their numbers. @throws PartsLost */
+  list(upload: MultipartUpload): Promise<StoredPart[]>
   /** Makes a blob of all parts. @throws PartsLost if the store has other parts. */
   complete(upload: MultipartUpload, etags: string[]): Promise<void>
   /** Deletes the parts. Aborting a missing upload succeeds. */

@@ -482,6 +482,18 @@ const onOpenUpload =
     }
   }
 
+/** An upload that has become a file. */
+const onFinishedUpload =
+  (options: Parameters<typeof onOpenUpload>[0] = {}): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOpenUpload(options)(context)
+    const fileId = await createFile(context.server, context.caller.id, { projectId: project })
+    const { prisma } = context.server.services.database
+    const { length } = uploadBytes()
+    await prisma.upload.update({ where: { id: params!.id }, data: { fileId, received: length } })
+    return { params, project }
+  }
+
 /** Sends all bytes of the upload, which completes the file. */
 const onUploadChunk =
   (
@@ -1094,6 +1106,16 @@ export const fixtures: Record<OperationId, Fixture> = {
       413: onUploadChunk({}, {}, 'and more'),
       460: onUploadChunk({}, wrongChecksum),
     },
+  },
+  signUploadParts: {
+    build: onFinishedUpload(),
+    withoutProject: onFinishedUpload({ own: true }),
+    byStatus: { 409: onFinishedUpload({ status: 'archived' }), 410: onFinishedUpload({ expired: true }) },
+  },
+  completeUpload: {
+    build: onFinishedUpload(),
+    withoutProject: onFinishedUpload({ own: true }),
+    byStatus: { 409: onFinishedUpload({ status: 'archived' }), 410: onFinishedUpload({ expired: true }) },
   },
   deleteUpload: {
     build: onOpenUpload(),
