@@ -3911,7 +3911,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: "getFile",
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   listFileVersions: {

@@ -383,14 +383,17 @@ export const deleteQuarantinedBlobs = none<{ keys: readonly string[] }>(
 )
 
 /**
- * Deletes a share.
+ * Deletes a share. Of two requests at once, one gets the row.
  * @see prisma/sql/storage/delete-share.sql
  */
-export const deleteShare = none<{ id: string }>(
+export const deleteShare = optional<{ id: string }, DeleteShareRow>(
   'storage/delete-share',
-  `DELETE FROM folder_shares WHERE id = $1`,
+  `DELETE FROM folder_shares WHERE id = $1 RETURNING id`,
   ['id'],
 )
+export interface DeleteShareRow {
+  id: string
+}
 
 /**
  * Deletes all but the latest archives of a user.

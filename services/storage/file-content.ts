@@ -6,7 +6,6 @@ import type { Db, Transaction } from '../../infra/database/database.ts'
 import { inProgress, invalidField, RolledBack } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 import type { Emitter } from '../events/emit.ts'
-import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { newFileId, openFile, toFile, type StoredFile } from './files.ts'
@@ -107,8 +106,8 @@ async function storeContent(
   request: ReplaceContentRequest,
   { key, received, reservation, read, content }: ReceivedContent,
 ): Promise<StoredFile> {
-  // The upload may have taken long, so access and quota are checked again.
-  if (read.project_id !== null) await openWorkspace(tx, request, read.project_id, { lock: true })
+  // The upload may have taken long, so access and quota are checked again, with the project locked.
+  if (read.project_id !== null) await sql.lockProject(tx, { project_id: read.project_id })
   // The storage is locked before the file, as for every change of a place.
   const workspaceId = read.project_id ?? read.owner_id
   await lockFolders(tx, workspaceId)

@@ -90,8 +90,9 @@ export async function insertShare(
   return share
 }
 
+/** @throws 404 if another request has deleted it. */
 export async function deleteShare(tx: Transaction, { id }: Share): Promise<void> {
-  await sql.deleteShare(tx, { id })
+  if ((await sql.deleteShare(tx, { id })) === undefined) throw notFound('share', id)
 }
 
 /** The shares that count for the caller, in the projects that the key may use. */

@@ -28,6 +28,8 @@ const readOnlyPosts: OperationId[] = [
   'introspectToken',
   'previewSubscription',
 ]
+/** They work on the upload of their path, whatever was done before. */
+const uploadPosts: OperationId[] = ['completeUpload', 'signUploadParts']
 /** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [
   'changePassword',
@@ -36,7 +38,7 @@ const passwordPosts: OperationId[] = [
   'confirmTotp',
   'startPasskey',
 ]
-const neverReplayed = [...readOnlyPosts, ...passwordPosts]
+const neverReplayed = [...readOnlyPosts, ...uploadPosts, ...passwordPosts]
 const idempotentPosts = posts.filter(({ id }) => !neverReplayed.includes(id))
 /** One of each kind, for what happens before the handler. */
 const kinds = oneOfEachKind(idempotentPosts, pipelineKind).map(({ id }) => id)

@@ -3,7 +3,7 @@ import t from 'tap'
 import { createFile, createFolder, createMember, createProject } from '../support/database/db-fixtures.ts'
 import { createClient } from '../support/http/client.ts'
 import { startServer } from '../support/server/server.ts'
-import { upload } from '../support/storage/storage.ts'
+import { upload, uploadForm } from '../support/storage/storage.ts'
 
 const server = await startServer(t)
 const { database } = server.services
@@ -88,6 +88,9 @@ t.test('an editor works in a shared folder, for the owner and not beyond the fol
 
   const renamed = await guest.client.put(`/storage/files/${file}`, { name: 'ours.txt', tags: ['a'] })
   t.match(renamed, { status: 200, body: { name: 'ours.txt', tags: ['a'] } })
+  const { body: form, headers } = uploadForm({ bytes: 'new content' })
+  const replaced = await guest.client.call('PUT', `/storage/files/${file}/content`, { raw: form, headers })
+  t.match(replaced, { status: 200, body: { bytes: 11, owner_id: owner.id } })
   for (const body of [
     { visibility: 'public' },
     { folder_id: null },

@@ -1,6 +1,7 @@
 // Direct uploads: the client sends the parts of an upload to the bucket itself, with URLs that this server
 // signs. The bytes pass neither the sockets nor the disk of a server until the upload is complete; then they
 // are read once for their SHA-256.
+import * as sql from '../../../generated/sql/storage.ts'
 import type { components } from '../../../generated/types.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { conflict } from '../../../infra/errors.ts'
@@ -31,26 +32,24 @@ export async function signParts(
   request: Request,
 ): Promise<components['schemas']['UploadParts']> {
   const now = Date.now()
-  const finished = { parts: [], missing: 0, expires_at: new Date(now).toISOString() }
-  return await withLease(db, services, request, finished, async ({ parts, multipart, upload }) => {
-    const isComplete = upload.received === upload.length
-    const missing = isComplete ? [] : missingOf(upload, multipart, await parts.list(multipart))
+  return await withLease(db, services, request, async (upload, lease) => {
     const seconds = Math.ceil(Math.min(urlSeconds, (Date.parse(upload.expires_at) - now) / 1000))
-    const signed = await Promise.all(
-      missing.slice(0, maxUrls).map(async (part) => ({
-        ...part,
-        offset: (part.number - 1) * multipart.part_size,
-        url: await parts.presign(multipart, part, seconds),
-      })),
-    )
-    const expiresAt = new Date(now + seconds * 1000).toISOString()
-    return { parts: signed, missing: missing.length, expires_at: expiresAt }
+    const answer = { expires_at: new Date(now + seconds * 1000).toISOString() }
+    if (upload.file_id !== null || isReceived(upload)) return { parts: [], missing: 0, ...answer }
+    const { parts, multipart } = await openDirect(services, upload, lease)
+    const missing = missingOf(upload, multipart, await parts.list(multipart))
+    const signed = missing.slice(0, maxUrls).map(async (part) => ({
+      ...part,
+      offset: (part.number - 1) * multipart.part_size,
+      url: await parts.presign(multipart, part, seconds),
+    }))
+    return { parts: await Promise.all(signed), missing: missing.length, ...answer }
   })
 }
 
 /**
- * Creates the file of an upload whose parts are all in the bucket. Throws 409 for missing parts, and what
- * `finishUpload` throws.
+ * Creates the file of an upload whose parts are all in the bucket, or whose bytes were all received without
+ * becoming a file. Throws 409 for missing parts, and what `finishUpload` throws.
  * @returns the upload afterwards; as it is if it was finished before.
  */
 export async function completeDirectUpload(
@@ -58,57 +57,70 @@ export async function completeDirectUpload(
   services: UploadServices,
   request: Request,
 ): Promise<StoredUpload> {
-  return await withLease(db, services, request, null, async ({ parts, multipart, upload, lease }) => {
-    // A request before has completed it, and could not create the file.
-    if (upload.received === upload.length)
-      return { ...upload, file_id: await finishUpload(db, services, request, upload, lease) }
-    const stored = await parts.list(multipart)
-    const missing = missingOf(upload, multipart, stored)
-    if (missing.length > 0) throw missingParts(missing)
-    const progress = { ...multipart, etags: stored.map(({ etag }) => etag), tail: null }
-    await lease.recordProgress(upload.length, progress)
-    const received = { ...upload, received: upload.length, offset: upload.length, multipart: progress }
-    return { ...received, file_id: await finishUpload(db, services, request, received, lease) }
+  return await withLease(db, services, request, async (upload, lease) => {
+    if (upload.file_id !== null) return upload
+    const received = isReceived(upload) ? upload : await recordParts(services, upload, lease)
+    const fileId = await finishUpload(db, services, request, received, lease)
+    return (await sql.findUpload(db, { id: upload.id })) ?? { ...received, file_id: fileId }
   })
 }
 
-interface DirectUpload {
-  parts: BlobParts
-  multipart: Multipart
-  upload: StoredUpload
-  lease: Lease
-}
-
-/** Works on an unfinished upload in the bucket while no other request does. `finished`: the result otherwise. */
+/** Works on the upload while no other request does. Parts that the bucket has lost are sent again. */
 async function withLease<T>(
   db: Db,
   services: UploadServices,
   request: Request,
-  finished: T | null,
-  work: (direct: DirectUpload) => Promise<T>,
+  work: (upload: StoredUpload, lease: Lease) => Promise<T>,
 ): Promise<T> {
-  const { storage } = services
-  const { parts } = await storage.blobStore()
   await openUpload(db, request)
   const lease = await acquireUploadLease(db, request.params.id)
   try {
     const upload = await openUpload(db, request)
-    if (upload.file_id !== null) return finished ?? (upload as T)
-    const { multipart } = parts === null ? { multipart: null } : await openPlace(storage, upload, lease)
-    if (parts === null || multipart === null)
-      throw conflict('no_bucket', 'The bytes of this upload are not in a bucket: send them with PATCH.')
-    if (upload.received > 0 && upload.received < upload.length)
-      throw conflict('offset', 'The upload has received bytes by PATCH: send the others with PATCH, too.')
     try {
-      return await work({ parts, multipart, upload, lease })
+      return await work(upload, lease)
     } catch (error) {
       if (!(error instanceof PartsLost)) throw error
-      await restart(storage, lease, upload)
+      await restart(services.storage, lease, upload)
       throw conflict('parts', 'The bucket has lost the parts of this upload: send them again.')
     }
   } finally {
     await lease.release()
   }
+}
+
+function isReceived({ received, length }: StoredUpload): boolean {
+  return received === length
+}
+
+/** The multipart upload of an upload that received no bytes by PATCH. */
+async function openDirect(
+  { storage }: UploadServices,
+  upload: StoredUpload,
+  lease: Lease,
+): Promise<{ parts: BlobParts; multipart: Multipart }> {
+  const { parts } = await storage.blobStore()
+  const { multipart } = await openPlace(storage, upload, lease)
+  if (parts === null || multipart === null)
+    throw conflict('no_bucket', 'The bytes of this upload are not in a bucket: send them with PATCH.')
+  if (upload.received > 0)
+    throw conflict('offset', 'The upload has received bytes by PATCH: send the others with PATCH, too.')
+  return { parts, multipart }
+}
+
+/** The upload with its parts in the bucket as its bytes. */
+async function recordParts(
+  services: UploadServices,
+  upload: StoredUpload,
+  lease: Lease,
+): Promise<StoredUpload> {
+  const { parts, multipart } = await openDirect(services, upload, lease)
+  const stored = await parts.list(multipart)
+  const missing = missingOf(upload, multipart, stored)
+  if (missing.length > 0) throw missingParts(missing)
+  const { length } = upload
+  const progress = { ...multipart, etags: stored.map(({ etag }) => etag), tail: null }
+  await lease.recordProgress(length, progress)
+  return { ...upload, received: length, offset: length, multipart: progress }
 }
 
 /** The parts that are not stored with their size. */

@@ -494,6 +494,23 @@ const onFinishedUpload =
     return { params, project }
   }
 
+/** An upload with all bytes, which are no file yet. */
+const onReceivedUpload =
+  (options: Parameters<typeof onOpenUpload>[0] & { sha256?: string } = {}): RequestBuilder =>
+  async (context) => {
+    const { params, project } = await onOpenUpload(options)(context)
+    const { id } = params!
+    const { database, storage } = context.server.services
+    const { sha256 } = options
+    const received = uploadBytes().length
+    const { tempName } = await database.prisma.upload.update({ where: { id }, data: { received, sha256 } })
+    const writer = await storage.partialFiles.open(tempName ?? id, 0)
+    await writer.write(uploadBytes())
+    await writer.sync()
+    await writer.close()
+    return { params, project }
+  }
+
 /** Sends all bytes of the upload, which completes the file. */
 const onUploadChunk =
   (
@@ -1113,9 +1130,13 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: { 409: onFinishedUpload({ status: 'archived' }), 410: onFinishedUpload({ expired: true }) },
   },
   completeUpload: {
-    build: onFinishedUpload(),
-    withoutProject: onFinishedUpload({ own: true }),
-    byStatus: { 409: onFinishedUpload({ status: 'archived' }), 410: onFinishedUpload({ expired: true }) },
+    build: onReceivedUpload(),
+    withoutProject: onReceivedUpload({ own: true }),
+    byStatus: {
+      409: onReceivedUpload({ status: 'archived' }),
+      410: onReceivedUpload({ expired: true }),
+      460: onReceivedUpload({ sha256: hash('sha256', 'other bytes') }),
+    },
   },
   deleteUpload: {
     build: onOpenUpload(),
