@@ -20,11 +20,8 @@ const rarelyReached = `
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
   uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
   getTrashedFile deleteTrashedFile restoreFile getJob cancelJob
-<<<<<<< HEAD
-  getFileVersion downloadFileVersion restoreFileVersion deleteFileVersion
-=======
+  getFileVersion downloadFileVersion restoreFileVersion deleteFileVersion replaceFileContent
   getSharedFolder leaveSharedFolder signUploadParts completeUpload
->>>>>>> 85e110285 (storage: clients send the parts of large files to the bucket themselves)
 `
   .trim()
   .split(/\s+/)
