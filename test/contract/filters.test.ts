@@ -38,6 +38,7 @@ import {
   createTrashedFile,
   createFileLink,
   createFileVersion,
+  createShare,
   createUploadLink,
   createInvitation,
   createKnowledgeBase,
@@ -359,6 +360,10 @@ t.test('refunds, links, keys and endpoints are filtered by their state', async (
   const { id: hers } = await createFileLink(server, links.params!.id, server.admin.id)
   await assertFinds(t, links, { created_by: server.admin.id }, [hers])
   await assertFinds(t, links, { created_by: links.caller.id, status: 'revoked' }, [revoked])
+
+  const shares = await requestFor(server, 'listShares')
+  const herShare = await createShare(server, shares.params!.id, server.admin.id, { projectId: shares.project })
+  await assertFinds(t, shares, { created_by: server.admin.id }, [herShare])
 
   const versions = await requestFor(server, 'listFileVersions')
   const herVersion = await createFileVersion(server, versions.params!.id, server.admin.id)
