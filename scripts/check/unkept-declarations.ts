@@ -30,6 +30,7 @@ const withoutEvent = [
   'setEntitlement',
   'deleteEntitlement',
   'deleteFileVersion',
+  'signUploadParts',
 ]
 
 const duties: Duty[] = [

@@ -362,7 +362,9 @@ t.test('refunds, links, keys and endpoints are filtered by their state', async (
   await assertFinds(t, links, { created_by: links.caller.id, status: 'revoked' }, [revoked])
 
   const shares = await requestFor(server, 'listShares')
-  const herShare = await createShare(server, shares.params!.id, server.admin.id, { projectId: shares.project })
+  const herShare = await createShare(server, shares.params!.id, server.admin.id, {
+    projectId: shares.project,
+  })
   await assertFinds(t, shares, { created_by: server.admin.id }, [herShare])
 
   const versions = await requestFor(server, 'listFileVersions')
