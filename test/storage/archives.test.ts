@@ -99,6 +99,26 @@ t.test('files are chosen by id, and those of others are refused', async (t) => {
   )
 })
 
+t.test('a folder is chosen by its id or its path, and excludes chosen files', async (t) => {
+  const project = (await owner.client.post('/projects', { name: 'Archives' })).body.id
+  const fields = { path: 'by id/inner', project_id: project }
+  const file = await uploadFile(owner.client, { bytes: 'in a project', fields })
+  const { parent_id: folder } = (await owner.client.get(`/storage/folders/${file.folder_id}`)).body
+  t.match(await create({ folder_id: folder }), { project_id: project, files: 1 })
+  for (const body of [
+    { folder_id: folder, path: 'by id' },
+    { folder_id: folder, file_ids: [file.id] },
+    { path: 'by id', file_ids: [file.id] },
+  ])
+    t.match(await create(body), { error: { details: { constraint: 'exclusive' } } }, JSON.stringify(body))
+  const stranger = await server.person()
+  t.equal((await stranger.client.post('/storage/archives', { folder_id: folder })).status, 404)
+  t.equal(
+    (await owner.client.post('/storage/archives', { folder_id: folder, project_id: project })).status,
+    201,
+  )
+})
+
 t.test('a deleted file breaks the download off, and old archives are removed', async (t) => {
   const { id } = await uploadFile(owner.client, { bytes: randomBytes(500_000), name: 'gone.bin' })
   const archive = await create({ file_ids: [id] })

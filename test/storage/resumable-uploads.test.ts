@@ -350,6 +350,27 @@ t.test('a browser on an allowed origin can upload', async (t) => {
   t.match(reply.headers.get('access-control-expose-headers'), /Upload-Offset.*Upload-File-Id/)
 })
 
+t.test('an upload to a folder follows it, and takes its path when it is gone', async (t) => {
+  const person = await server.person()
+  const tus = tusOf(person)
+  const folder = (await person.client.post('/storage/folders', { name: 'first' })).body.id
+  const begin = async () => await tus.createUpload(4, { filename: 'in.txt', folder_id: folder })
+  const fileOf = async (path: string) => {
+    t.equal((await tus.append(path, 0, 'data')).status, 204)
+    const id = (await tus.head(path)).headers.get('upload-file-id')
+    return (await person.client.get(`/storage/files/${id}`)).body
+  }
+  const [moved, orphan] = [await begin(), await begin()]
+  await person.client.put(`/storage/folders/${folder}`, { name: 'second' })
+  t.match(await fileOf(moved), { folder_id: folder, path: 'second' })
+  await person.client.delete(`/storage/folders/${folder}`)
+  const file = await fileOf(orphan)
+  t.match(file, { path: 'first' })
+  t.not(file.folder_id, folder)
+  const metadata = { filename: 'in.txt', folder_id: folder }
+  t.equal((await tus.create(4, metadata)).status, 404, 'a folder that is gone')
+})
+
 t.test('invalid metadata is rejected', async (t) => {
   const person = await server.person()
   const raw = async (header: string) =>

@@ -244,6 +244,7 @@ export const exceptions: Exception[] = [
       'listTrash',
       'listJobs',
       'listShares',
+      'listFileVersions',
       'listFileLinks',
       'listAllFileLinks',
       'listUploadLinks',
