@@ -1539,6 +1539,22 @@ export interface ListAvatarBlobsRow {
 }
 
 /**
+ * Other blobs with the same bytes, by their rows.
+ * @see prisma/sql/storage/list-blobs-with-content.sql
+ */
+export const listBlobsWithContent = many<{ sha256: string; bytes: number; key: string }, ListBlobsWithContentRow>(
+  'storage/list-blobs-with-content',
+  `SELECT DISTINCT r.blob_key AS "key" FROM (SELECT blob_key, bytes, sha256, coalesce(content_updated_at, created_at) AS since FROM files
+  UNION ALL SELECT blob_key, bytes, sha256, created_at FROM file_versions) r
+WHERE r.sha256 = $1 AND r.bytes = $2 AND r.blob_key <> $3 LIMIT 20`,
+  ['sha256', 'bytes', 'key'],
+  { reads: true },
+)
+export interface ListBlobsWithContentRow {
+  key: string
+}
+
+/**
  * Expired files in the order of their expiry: those after a file, or the first.
  * @see prisma/sql/storage/list-expired-files.sql
  */
@@ -2285,6 +2301,37 @@ export interface ListVersionsRow {
 }
 
 /**
+ * The workspaces whose usage is not what their files and versions come to.
+ * @see prisma/sql/storage/list-wrong-usage.sql
+ */
+export const listWrongUsage = many<{}, ListWrongUsageRow>(
+  'storage/list-wrong-usage',
+  `SELECT coalesce(u.workspace_id, c.workspace_id) AS "workspace_id"
+FROM storage_usage u FULL JOIN (SELECT workspace_id, sum(files)::bigint AS files, sum(bytes)::bigint AS bytes,
+    sum(trashed_files)::bigint AS trashed_files, sum(trashed_bytes)::bigint AS trashed_bytes,
+    sum(versions)::bigint AS versions, sum(version_bytes)::bigint AS version_bytes
+  FROM (
+    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes, count(trashed_at) AS trashed_files,
+      coalesce(sum(bytes) FILTER (WHERE trashed_at IS NOT NULL), 0) AS trashed_bytes,
+      0 AS versions, 0 AS version_bytes
+    FROM files WHERE workspace_id = workspace_id GROUP BY workspace_id
+    UNION ALL
+    SELECT workspace_id, 0, 0, 0, 0, count(*), sum(bytes)
+    FROM file_versions WHERE workspace_id = workspace_id GROUP BY workspace_id
+  ) parts GROUP BY workspace_id) c ON c.workspace_id = u.workspace_id
+WHERE (coalesce(u.files, 0), coalesce(u.bytes, 0), coalesce(u.trashed_files, 0),
+    coalesce(u.trashed_bytes, 0), coalesce(u.versions, 0), coalesce(u.version_bytes, 0))
+  IS DISTINCT FROM (coalesce(c.files, 0), coalesce(c.bytes, 0), coalesce(c.trashed_files, 0),
+    coalesce(c.trashed_bytes, 0), coalesce(c.versions, 0), coalesce(c.version_bytes, 0))
+ORDER BY 1`,
+  [],
+  { reads: true },
+)
+export interface ListWrongUsageRow {
+  workspace_id: string
+}
+
+/**
  * Locks a file for its deletion if it has expired and no other transaction has locked it. The job that
  * deletes a folder counts the files in it.
  * @see prisma/sql/storage/lock-expired-file.sql
@@ -2876,6 +2923,17 @@ export interface LockUploadRow {
 }
 
 /**
+ * Locks the usage of a workspace: changes of its files wait.
+ * @see prisma/sql/storage/lock-usage.sql
+ */
+export const lockUsage = none<{ workspace_id: string }>(
+  'storage/lock-usage',
+  `INSERT INTO storage_usage AS u (workspace_id) VALUES ($1)
+ON CONFLICT (workspace_id) DO UPDATE SET files = u.files`,
+  ['workspace_id'],
+)
+
+/**
  * Like `find-version`, but locks the version against its deletion.
  * @see prisma/sql/storage/lock-version.sql
  */
@@ -3380,6 +3438,32 @@ export interface ReadUsageRow {
   version_bytes: number
   reserved: number
 }
+
+/**
+ * Counts the files and versions of a workspace again. The usage is locked.
+ * @see prisma/sql/storage/recount-usage.sql
+ */
+export const recountUsage = none<{ workspace_id: string }>(
+  'storage/recount-usage',
+  `UPDATE storage_usage u SET files = coalesce(c.files, 0), bytes = coalesce(c.bytes, 0),
+  trashed_files = coalesce(c.trashed_files, 0), trashed_bytes = coalesce(c.trashed_bytes, 0),
+  versions = coalesce(c.versions, 0), version_bytes = coalesce(c.version_bytes, 0)
+FROM (SELECT 1) one
+  LEFT JOIN (SELECT workspace_id, sum(files)::bigint AS files, sum(bytes)::bigint AS bytes,
+    sum(trashed_files)::bigint AS trashed_files, sum(trashed_bytes)::bigint AS trashed_bytes,
+    sum(versions)::bigint AS versions, sum(version_bytes)::bigint AS version_bytes
+  FROM (
+    SELECT workspace_id, count(*) AS files, sum(bytes) AS bytes, count(trashed_at) AS trashed_files,
+      coalesce(sum(bytes) FILTER (WHERE trashed_at IS NOT NULL), 0) AS trashed_bytes,
+      0 AS versions, 0 AS version_bytes
+    FROM files WHERE workspace_id = $1 GROUP BY workspace_id
+    UNION ALL
+    SELECT workspace_id, 0, 0, 0, 0, count(*), sum(bytes)
+    FROM file_versions WHERE workspace_id = $1 GROUP BY workspace_id
+  ) parts GROUP BY workspace_id) c ON true
+WHERE u.workspace_id = $1`,
+  ['workspace_id'],
+)
 
 /**
  * Takes the blobs out of the quarantine that a complete sweep did not find, or that a row refers to again.

@@ -108,12 +108,20 @@ async function runAll<T>(items: T[], work: (item: T) => Promise<void>): Promise<
   for (const result of results) if (result.status === 'rejected') throw result.reason
 }
 
-async function copyBlob(
+export interface CopyBlobOptions extends Omit<CopyBlobsOptions, 'onProgress'> {
+  /** The key in `from`. Default: the same. */
+  sourceKey?: string
+  /** Whether a blob with the right size is replaced, too. */
+  replaces?: boolean
+}
+
+/** Copies a blob if the source has the bytes that are expected. */
+export async function copyBlob(
   { key, bytes, sha256 }: ExpectedBlob,
-  { from, to, tempFolder }: CopyBlobsOptions,
+  { from, to, tempFolder, sourceKey = key, replaces = false }: CopyBlobOptions,
 ): Promise<'copied' | 'skipped' | 'lost'> {
   const found = await to.sizeOf(key)
-  if (found === bytes) return 'skipped'
+  if (found === bytes && !replaces) return 'skipped'
   const path = join(tempFolder, randomUUID())
   try {
     const hash = createHash('sha256')
@@ -124,7 +132,7 @@ async function copyBlob(
       received += chunk.length
     })
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
-    await pipeline(await from.read(key), hashing, file)
+    await pipeline(await from.read(sourceKey), hashing, file)
     if (received !== bytes || hash.digest('hex') !== sha256) return 'lost'
     if (found !== null) await to.delete([key])
     await to.put(key, { path, bytes, sha256 })

@@ -3,14 +3,21 @@ import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
 import type { Once, Replay } from '../../infra/contract/replay.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
-import { invalidField, notFound } from '../../infra/errors.ts'
+import { invalidField } from '../../infra/errors.ts'
 import type { Emitter } from '../events/emit.ts'
-import { openWorkspace } from '../projects/workspaces.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { TempFile } from './blobs/temp-files.ts'
 import { claimPlace, type FileConflictPolicy } from './file-places.ts'
 import { insertFile, newFileId, type NewFile, type StoredFile } from './files.ts'
-import { chooseFolder, findFolder, openPlace, type FolderChoice, type FolderPlace } from './folders.ts'
+import {
+  chooseFolder,
+  findFolder,
+  openPlace,
+  type FolderChoice,
+  type FolderPlace,
+  type OpenPlace,
+  type PlaceChoice,
+} from './folders.ts'
 import { quotaExceeded, quotaFor, takeStorage, usageOf } from './quota.ts'
 import type { Place, Reservation } from './reservations.ts'
 import { requireNoShare } from './shares.ts'
@@ -33,14 +40,12 @@ export interface CreateFileRequest {
 
 /** Who creates a file. */
 export interface FileCreator {
-  /** The user who will own the file. */
-  ownerId: string
   /** The own workspace, for files whose project is known only after them. */
   accountId: string
   /** Whether a repeated request gets the stored response. */
   isRepeatable: boolean
-  /** Authorizes the creation in a workspace, as the function `openWorkspace` does. @returns its id. */
-  openWorkspace(db: Db, projectId: string | null, options?: { lock?: boolean }): Promise<string>
+  /** Authorizes the creation, as the function `openPlace` does. */
+  openPlace(db: Db, place: PlaceChoice, options?: { lock?: boolean }): Promise<OpenPlace>
 }
 
 /** The fields of a new file that a client sets. */
@@ -81,48 +86,12 @@ export async function createFile<T>(
   upload: FileUpload,
   respond: (tx: Transaction, file: StoredFile) => Promise<T>,
 ): Promise<T | Replay> {
-  const { userId: ownerId, accountId } = request.principal
   const creator: FileCreator = {
-    ownerId,
-    accountId,
+    accountId: request.principal.accountId,
     isRepeatable: request.headers['idempotency-key'] !== undefined,
-    openWorkspace: (db, projectId, options) => openWorkspace(db, request, projectId, options),
+    openPlace: (db, place, options) => openPlace(db, request, place, options),
   }
-  const { projectId, folderId } = upload
-  if (projectId !== undefined || folderId === undefined)
-    return await createFileAs(services, creator, upload, respond)
-  return await createFileInFolder(services, { request, creator, upload, folderId }, respond)
-}
-
-/** The folder says in which workspace the file is, and may be shared with the caller. */
-async function createFileInFolder<T>(
-  services: CreateFileServices,
-  {
-    request,
-    creator,
-    upload,
-    folderId,
-  }: { request: CreateFileRequest; creator: FileCreator; upload: FileUpload; folderId: string },
-  respond: (tx: Transaction, file: StoredFile) => Promise<T>,
-): Promise<T | Replay> {
-  const { projectId, ownerId, byShare } = await openPlace(services.db, request, { folderId })
-  const inFolder: FileUpload = {
-    ...upload,
-    projectId,
-    fields() {
-      const fields = upload.fields()
-      if (fields.projectId !== null && fields.projectId !== projectId) throw notFound('folder', folderId)
-      if (fields.visibility === 'public') requireNoShare({ by_share: byShare }, 'publish files')
-      return { ...fields, projectId }
-    },
-  }
-  const opened: FileCreator = {
-    ...creator,
-    ownerId,
-    openWorkspace: async (db, _project, options) =>
-      (await openPlace(db, request, { folderId }, options)).workspaceId,
-  }
-  return await createFileAs(services, opened, inFolder, respond)
+  return await createFileAs(services, creator, upload, respond)
 }
 
 /** Like `createFile`, for a creator who need not be the caller. */
@@ -168,10 +137,10 @@ async function placesOf(
   creator: FileCreator,
   { projectId, folderId, maxBytes }: FileUpload,
 ): Promise<Place[]> {
-  if (projectId !== undefined) {
-    const workspaceId = await creator.openWorkspace(db, projectId)
-    if (folderId != null) await findFolder(db, workspaceId, folderId)
-    return [{ workspaceId, quota: quotaFor(config, projectId) }]
+  if (projectId !== undefined || folderId !== undefined) {
+    const place = await creator.openPlace(db, { projectId, folderId })
+    if (folderId !== undefined) await findFolder(db, place.workspaceId, folderId)
+    return [{ workspaceId: place.workspaceId, quota: quotaFor(config, place.projectId) }]
   }
   const { accountId } = creator
   return [
@@ -200,7 +169,8 @@ async function storeFile<T>(
   if (sha256 !== undefined && sha256 !== received.sha256)
     throw invalidField('sha256', 'sha256', `The SHA-256 of the received file is ${received.sha256}.`)
   upload.check?.(received)
-  if (upload.projectId === undefined) await creator.openWorkspace(db, fields.projectId)
+  const choice = { projectId: fields.projectId, folderId }
+  if (upload.projectId === undefined) await creator.openPlace(db, choice)
   if (!received.isStored)
     return await once(async (tx) => {
       throw await full(tx)
@@ -209,13 +179,13 @@ async function storeFile<T>(
   return await storage.storeBlob(id, received, () =>
     once(async (tx) => {
       // The upload may have taken long, so access and quota are checked again.
-      const workspaceId = await creator.openWorkspace(tx, fields.projectId, { lock: true })
-      const { ownerId } = creator
-      const workspace = { workspaceId, projectId: fields.projectId, ownerId }
+      const place = await creator.openPlace(tx, choice, { lock: true })
+      if (fields.visibility === 'public') requireNoShare({ by_share: place.byShare }, 'publish files')
       const file = {
         ...fields,
-        folder: await chooseFolder(tx, services.events, workspace, { folderId, path }),
-        ownerId,
+        projectId: place.projectId,
+        folder: await chooseFolder(tx, services.events, place, { folderId, path }),
+        ownerId: place.ownerId,
         contentType: received.contentType,
         declaredContentType: upload.file.declaredType,
         bytes: received.bytes,

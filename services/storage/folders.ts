@@ -172,6 +172,12 @@ export async function openFolder(
   return folder
 }
 
+/** What a request says of its place. */
+export interface PlaceChoice {
+  projectId?: string | null
+  folderId?: string | null
+}
+
 /** Where a request works: a workspace, who owns what it creates there, and whether it is by a share. */
 export interface OpenPlace extends FolderWorkspace {
   byShare: boolean
@@ -185,7 +191,7 @@ export interface OpenPlace extends FolderWorkspace {
 export async function openPlace(
   db: Db,
   request: Omit<FolderRequest, 'params'>,
-  { projectId = null, folderId }: { projectId?: string | null; folderId?: string | null },
+  { projectId = null, folderId }: PlaceChoice,
   { lock = false } = {},
 ): Promise<OpenPlace> {
   const { userId: ownerId } = request.principal

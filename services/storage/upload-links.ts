@@ -184,15 +184,15 @@ async function takePlace({ storage }: LinkUploadServices, link: OpenUploadLink):
 }
 
 /** The creator of the link. The link, and the rights of its creator, are checked in each transaction. */
-function creatorOf({ owner_id: ownerId }: OpenUploadLink, token: string): FileCreator {
+function creatorOf({ owner_id: ownerId, project_id: projectId }: OpenUploadLink, token: string): FileCreator {
   return {
-    ownerId,
     accountId: ownerId,
     isRepeatable: false,
-    async openWorkspace(db, projectId, { lock = false } = {}) {
+    async openPlace(db, _place, { lock = false } = {}) {
       // Lock order: the project before the link.
       if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
-      return (await findOpenUploadLink(db, token)).workspace_id
+      const { workspace_id: workspaceId } = await findOpenUploadLink(db, token)
+      return { workspaceId, projectId, ownerId, byShare: false }
     },
   }
 }

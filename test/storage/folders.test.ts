@@ -59,15 +59,31 @@ t.test('unknown folders, and folders of others, are 404', async (t) => {
   const inProject = await createFolder(database, owner.id, 'in project', project)
   const file = await uploadFile(owner.client)
   for (const folder of [newId('fld'), theirs, inProject]) {
-    for (const reply of [
-      await upload(owner.client, { fields: { folder_id: folder } }),
-      await upload(owner.client, { fieldsAfter: { folder_id: folder } }),
-      await owner.client.put(`/storage/files/${file.id}`, { folder_id: folder }),
-    ])
+    const replies = [await owner.client.put(`/storage/files/${file.id}`, { folder_id: folder })]
+    // The folder says in which project a new file is.
+    if (folder !== inProject)
+      replies.push(
+        await upload(owner.client, { fields: { folder_id: folder } }),
+        await upload(owner.client, { fieldsAfter: { folder_id: folder } }),
+      )
+    for (const reply of replies)
       t.match(reply, { status: 404, body: { error: { code: 'NOT_FOUND' } } }, reply.text)
   }
-  const there = await uploadFile(owner.client, { fields: { folder_id: inProject, project_id: project } })
-  t.equal(there.path, 'in project')
+  const contents: Array<Parameters<typeof uploadFile>[1]> = [
+    { fields: { folder_id: inProject, project_id: project } },
+    { fields: { folder_id: inProject } },
+    { fieldsAfter: { folder_id: inProject } },
+  ]
+  for (const content of contents)
+    t.match(await uploadFile(owner.client, content), { path: 'in project', project_id: project })
+  const elsewhere = await createProject({ server, caller: owner, role: 'owner' })
+  for (const place of ['fields', 'fieldsAfter'] as const) {
+    const reply = await upload(owner.client, {
+      fields: { folder_id: inProject },
+      [place]: { folder_id: inProject, project_id: elsewhere },
+    })
+    t.equal(reply.status, 404, `another project in ${place}`)
+  }
 })
 
 t.test('servers of version 1.12 set the path of a file, and read it', async (t) => {

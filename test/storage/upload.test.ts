@@ -68,6 +68,8 @@ t.test('an upload with all fields', async (t) => {
     bytes: bytes.length,
     sha256: digest(bytes),
     etag: `"${digest(bytes)}"`,
+    content_version: 1,
+    content_updated_at: body.created_at,
     visibility: 'public',
     owner_id: person.id,
     metadata: { ticket: 'OPS-12' },
@@ -97,6 +99,7 @@ t.test('an upload with all fields', async (t) => {
     files: 1,
     bytes: bytes.length,
     trash: { files: 0, bytes: 0 },
+    versions: { count: 0, bytes: 0 },
     reserved_bytes: 0,
     quota_bytes: server.services.config.storageQuotaProject,
   })
@@ -332,6 +335,7 @@ t.test('quotas', async (t) => {
       files: 3,
       bytes: 100_000,
       trash: { files: 0, bytes: 0 },
+      versions: { count: 0, bytes: 0 },
       reserved_bytes: 0,
       quota_bytes: 100_000,
     })

@@ -1,5 +1,7 @@
 // `npm run verify` and `npm run admin -- store`: what operators see of a store, and how they take one over.
 import { mkdirSync, rmSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
@@ -7,7 +9,7 @@ import { statement } from '../../infra/database/statements.ts'
 import { verifyStore, type Difference, type VerifyOptions } from '../../services/storage/verify.ts'
 import { command } from '../support/server/backups.ts'
 import { startServer, type TestServer } from '../support/server/server.ts'
-import { uploadFile } from '../support/storage/storage.ts'
+import { download, uploadFile } from '../support/storage/storage.ts'
 import { newDatabase, openServices, storeKinds } from '../support/server/store-servers.ts'
 
 async function verify({ services }: TestServer, options: VerifyOptions = {}) {
@@ -60,6 +62,56 @@ for (const { name, skip, env } of storeKinds) {
   })
 }
 
+t.test('--repair takes lost bytes from another blob or a backup, and counts the usage again', async (t) => {
+  const [STORAGE_DIR, backups] = [t.testdir({}), await mkdtemp(join(tmpdir(), 'backups-'))]
+  t.teardown(() => rm(backups, { recursive: true }))
+  const url = await newDatabase(t, 'db_first')
+  const server = await startServer(t, { databaseUrl: url, env: { STORAGE_DIR } })
+  const settings = { DATABASE_URL: url, STORAGE_DIR }
+  const { client, id: person, key } = await server.person()
+  const upload = async (bytes: string): Promise<string> => (await uploadFile(client, { bytes })).id
+  const [one, two] = [await upload('one'), await upload('two')]
+  await upload('two')
+  t.equal((await command('backup', [backups], settings)).code, 0)
+  const late = await upload('late')
+  rmSync(pathOf(STORAGE_DIR, two))
+  truncateSync(pathOf(STORAGE_DIR, one), 1)
+  writeFileSync(pathOf(STORAGE_DIR, late), 'LATE')
+  const data = { files: 7n, bytes: 1n, versions: 2n }
+  await server.services.database.prisma.storageUsage.update({ where: { workspaceId: person }, data })
+
+  const first = await command('verify', ['--hash', '--repair'], settings)
+  t.equal(first.code, 1, 'two blobs are left')
+  for (const line of [
+    `repaired    ${two}`,
+    `left        ${one}`,
+    `left        ${late}`,
+    `recounted   ${person}`,
+  ])
+    t.match(first.out, line)
+  t.match((await client.get('/storage/usage')).body, {
+    files: 4,
+    bytes: 13,
+    versions: { count: 0, bytes: 0 },
+  })
+  const second = await command('verify', ['--hash', '--repair', backups], settings)
+  t.equal(second.code, 1, 'one blob is younger than the backup')
+  t.match(second.out, `repaired    ${one}`)
+  t.notMatch(second.out, 'recounted')
+  const text = async (id: string) =>
+    (await download(server.url, `/storage/files/${id}/download`, { key })).bytes
+  for (const [id, bytes] of [
+    [one, 'one'],
+    [two, 'two'],
+    [late, 'LATE'],
+  ])
+    t.equal(String(await text(id)), bytes)
+  t.match(
+    (await command('verify', ['--hash'], settings)).out,
+    '0 missing, 0 unknown, 0 of the wrong size, 1 with',
+  )
+})
+
 t.test('the command prints each difference and a summary, and exits with 1', async (t: Test) => {
   const STORAGE_DIR = t.testdir({})
   const url = await newDatabase(t, 'db_first')
@@ -99,7 +151,7 @@ t.test('the command prints each difference and a summary, and exits with 1', asy
   t.match((await command('verify', [], settings)).out, /1 missing, 1 unknown, 1 of the wrong size\.\n$/)
   t.match(await command('verify', ['--all'], settings), {
     code: 2,
-    err: /The arguments are a backup and --hash/,
+    err: /The arguments are a backup, --hash and --repair/,
   })
 })
 

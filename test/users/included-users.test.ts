@@ -7,6 +7,7 @@ import { insertFile, newFileId } from '../../services/storage/files.ts'
 import {
   createApiKey,
   createFile,
+  createFileVersion,
   createKnowledgeBase,
   createMember,
   createSession,
@@ -70,6 +71,13 @@ t.test('the author is beside the id, in a resource and in a page', async (t) => 
     t.match({ status: other.status, body: other.body }, { status: 400, body: { error: { details: {} } } })
     for (const place of [path, `${path}/{id}`]) tested.add(place)
   }
+  const version = await createFileVersion(server, file, author.id)
+  const versions = `/storage/files/${file}/versions`
+  for (const path of [versions, `${versions}/${version}`]) {
+    const { body: found } = await owner.client.get(`${path}?include=created_by`)
+    t.match(found.data?.[0] ?? found, { id: version, created_by_user: publicDataOf(author) }, path)
+  }
+  tested.add('/storage/files/{id}/versions').add('/storage/files/{id}/versions/{id}')
   const page = await owner.api.listFiles({ query: { project_id: project, include: ['created_by'] } })
   t.equal(page.data[0].created_by_user?.email, author.email, 'with the TypeScript client')
   const { body } = await owner.client.get(`/payments/orders/${order}?include=user&include=created_by`)

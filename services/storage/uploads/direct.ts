@@ -23,7 +23,7 @@ type Request = UploadRequest & { params: { id: string } }
 const maxUrls = 100
 const urlSeconds = 3_600
 /** The numbers of missing parts in an error. */
-const maxNamed = 10
+const mostInMessage = 10
 
 /** The URLs of the parts that have not arrived. Throws 409 without a bucket, or for bytes sent by PATCH. */
 export async function signParts(
@@ -33,9 +33,10 @@ export async function signParts(
 ): Promise<components['schemas']['UploadParts']> {
   const now = Date.now()
   return await withLease(db, services, request, async (upload, lease) => {
+    if (upload.file_id !== null || isReceived(upload))
+      return { parts: [], missing: 0, expires_at: upload.expires_at }
     const seconds = Math.ceil(Math.min(urlSeconds, (Date.parse(upload.expires_at) - now) / 1000))
-    const answer = { expires_at: new Date(now + seconds * 1000).toISOString() }
-    if (upload.file_id !== null || isReceived(upload)) return { parts: [], missing: 0, ...answer }
+    const expiresAt = new Date(now + seconds * 1000).toISOString()
     const { parts, multipart } = await openDirect(services, upload, lease)
     const missing = missingOf(upload, multipart, await parts.list(multipart))
     const signed = missing.slice(0, maxUrls).map(async (part) => ({
@@ -43,7 +44,7 @@ export async function signParts(
       offset: (part.number - 1) * multipart.part_size,
       url: await parts.presign(multipart, part, seconds),
     }))
-    return { parts: await Promise.all(signed), missing: missing.length, ...answer }
+    return { parts: await Promise.all(signed), missing: missing.length, expires_at: expiresAt }
   })
 }
 
@@ -138,7 +139,7 @@ function missingOf(
 }
 
 function missingParts(missing: PartSize[]): Error {
-  const numbers = missing.slice(0, maxNamed).map(({ number }) => number)
-  const more = missing.length > maxNamed ? ' and others' : ''
+  const numbers = missing.slice(0, mostInMessage).map(({ number }) => number)
+  const more = missing.length > mostInMessage ? ' and others' : ''
   return conflict('parts', `Parts have not arrived with their size: ${numbers.join(', ')}${more}.`)
 }

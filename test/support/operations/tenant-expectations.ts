@@ -17,10 +17,10 @@ export interface Caller {
 }
 
 /**
- * 403 or 404, and nothing changes; `own`: an answer without anything of the other tenant; `allowed`: the
+ * 400, 403 or 404, and nothing changes; `own`: an answer without anything of the other tenant; `allowed`: the
  * caller may read it.
  */
-export type Expectation = 403 | 404 | 'own' | 'allowed'
+export type Expectation = 400 | 403 | 404 | 'own' | 'allowed'
 
 interface Exception {
   operations: OperationId[]
@@ -48,6 +48,12 @@ export const exceptions: Exception[] = [
     callers: ['tenant'],
     expected: 404,
     reason: 'a file that is not in the trash',
+  },
+  {
+    operations: ['createArchive'],
+    field: 'body folder_id',
+    expected: 400,
+    reason: 'the request has file_ids, which exclude a folder',
   },
   {
     operations: ['getSharedFolder', 'leaveSharedFolder'],
