@@ -1,5 +1,5 @@
-// Repairs a file store after a check: lost and damaged blobs come back from another blob with the same bytes, or
-// from a backup, and wrong counts of the usage are counted again. Nothing that a row refers to is deleted
+// Repairs a file store after a check: lost and damaged blobs come back from another blob with the same bytes,
+// or from a backup, and wrong counts of the usage are counted again. Nothing that a row refers to is deleted
 // before its bytes are at hand.
 import type { Database, Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'

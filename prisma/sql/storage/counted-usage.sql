@@ -1,4 +1,5 @@
--- What the files and versions of workspaces come to, by workspace. {workspace}: of which one; `workspace_id` for all.
+-- What the files and versions of workspaces come to, by workspace. {workspace}: of which one;
+-- `workspace_id` for all.
 (SELECT workspace_id, sum(files)::bigint AS files, sum(bytes)::bigint AS bytes,
     sum(trashed_files)::bigint AS trashed_files, sum(trashed_bytes)::bigint AS trashed_bytes,
     sum(versions)::bigint AS versions, sum(version_bytes)::bigint AS version_bytes
