@@ -250,6 +250,7 @@ const seeds: Partial<Record<OperationId, () => Promise<{ request: OperationReque
   },
   async listFolders() {
     const request = await requestFor(server, 'listFolders')
+    await prisma.folder.deleteMany({ where: { projectId: request.project } })
     const ids = await createMany((i) => newFolder(request, `alike ${i}`))
     await prisma.folder.updateMany({ where: { id: { in: ids } }, data: { createdAt: new Date() } })
     return { request, ids }
