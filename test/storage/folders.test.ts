@@ -77,10 +77,11 @@ t.test('unknown folders, and folders of others, are 404', async (t) => {
   for (const content of contents)
     t.match(await uploadFile(owner.client, content), { path: 'in project', project_id: project })
   const elsewhere = await createProject({ server, caller: owner, role: 'owner' })
-  for (const content of [
+  const wrong: typeof contents = [
     { fields: { folder_id: inProject, project_id: elsewhere } },
     { fields: { folder_id: inProject }, fieldsAfter: { project_id: elsewhere } },
-  ])
+  ]
+  for (const content of wrong)
     t.equal((await upload(owner.client, content)).status, 404, 'another project than that of the folder')
 })
 
