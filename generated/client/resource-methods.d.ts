@@ -1820,7 +1820,7 @@ export interface StorageFoldersSharesResource {
   /**
    * Share a folder: `POST /v1/storage/folders/{id}/shares`
    *
-   * Shares a folder, and everything below it, with the user who has this email address and has verified it, now or later. `viewer` reads files and lists folders; `editor` also uploads, changes and deletes files and creates folders, which belong to you or to the project and count in that quota. Nobody learns whether the address has an account. The share counts as long as you may share the folder yourself. Returns 409 with the constraint `share_exists` if the folder is shared with the address already, and 403 with the constraint `shares` if it has 100 shares.
+   * Shares a folder, and everything below it, with the user who has this email address and has verified it, now or later. `viewer` reads files and lists folders; `editor` also uploads, changes and deletes files and creates folders, which belong to you or to the project and count in that quota. The answer does not say whether the address has an account. The share counts as long as you may share the folder yourself. Returns 409 with the constraint `share_exists` if the folder is shared with the address already, and 403 with the constraint `shares` if it has 100 shares.
    *
    * @param id The ID of a folder. It starts with `fld_`.
    * @param body A person, and what the person may do.

@@ -880,37 +880,7 @@ export interface FindShareRow {
 }
 
 /**
- * The best role that shares of a folder, and of those above it, give a user, and the user who shares.
- * @see prisma/sql/storage/find-shared-role.sql
- */
-export const findSharedRole = optional<{ folder_id: string; user_id: string }, FindSharedRoleRow>(
-  'storage/find-shared-role',
-  `WITH RECURSIVE above AS (
-  SELECT d.id, d.parent_id FROM folders d WHERE d.id = $1 AND d.deleted_at IS NULL
-  UNION ALL
-  SELECT p.id, p.parent_id FROM above JOIN folders p ON p.id = above.parent_id
-)
-SELECT s.role, s.owner_id
-FROM above JOIN users u ON u.id = $2 AND u.email_verified
-  JOIN folder_shares s ON s.folder_id = above.id AND s.email = u.email
-WHERE CASE WHEN NOT EXISTS (
-    SELECT FROM users creator
-      LEFT JOIN members c ON c.project_id = s.project_id AND c.user_id = creator.id
-    WHERE creator.id = s.owner_id AND creator.status = 'active'
-      AND (s.project_id IS NULL OR (c.storage_role <= 'editor' AND c.created_at <= s.created_at))
-  ) THEN 'ended'
-  WHEN s.expires_at <= now() THEN 'expired' ELSE 'active' END = 'active'
-ORDER BY s.role, s.created_at LIMIT 1`,
-  ['folder_id', 'user_id'],
-  { reads: true },
-)
-export interface FindSharedRoleRow {
-  role: 'owner' | 'admin' | 'editor' | 'viewer'
-  owner_id: string
-}
-
-/**
- * `find-shared-role` for several folders.
+ * The best role that shares of folders, and of those above them, give a user, and the user who shares.
  * @see prisma/sql/storage/find-shared-roles.sql
  */
 export const findSharedRoles = many<{ folder_ids: readonly string[]; user_id: string }, FindSharedRolesRow>(

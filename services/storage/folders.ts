@@ -165,11 +165,16 @@ export async function openFolder(
   db: Db,
   { params: { id }, ...request }: FolderRequest,
 ): Promise<Folder & { workspace_id: string }> {
-  const row = await sql.readFolder(db, { id, user_id: request.principal.userId })
-  const found = row && (await withSharedRole(db, row, id, request))
+  const found = await readFolder(db, id, request)
   requireAccess(found, request, { name: 'folder', id })
   const { your_role: _role, project_status: _status, owner_id: _owner, share: _share, ...folder } = found
   return folder
+}
+
+/** The folder with the caller's access to it, also by a share; undefined if there is none. */
+async function readFolder(db: Db, id: string, request: Omit<FolderRequest, 'params'>) {
+  const row = await sql.readFolder(db, { id, user_id: request.principal.userId })
+  return row && (await withSharedRole(db, row, id, request))
 }
 
 /** What a request says of its place. */
@@ -199,14 +204,10 @@ export async function openPlace(
     const workspaceId = await openWorkspace(db, request, projectId, { lock })
     return { workspaceId, projectId, ownerId, byShare: false }
   }
-  const read = async () => {
-    const row = await sql.readFolder(db, { id: folderId, user_id: ownerId })
-    return row && (await withSharedRole(db, row, folderId, request))
-  }
-  let found = await read()
+  let found = await readFolder(db, folderId, request)
   if (lock && found !== undefined && found.project_id !== null) {
     await sql.lockProject(db, { project_id: found.project_id })
-    found = await read()
+    found = await readFolder(db, folderId, request)
   }
   if (found === undefined || (found.your_role === null && found.owner_id !== ownerId && !found.share))
     throw notFound('folder', folderId)

@@ -31,7 +31,7 @@ export async function withSharedRole<Found extends WorkspaceResource>(
 ): Promise<Found & Pick<WorkspaceResource, 'share'>> {
   const { operation, principal } = request
   if (operation.projectAccess?.shares !== true || folderId === null || hasRole(found, request)) return found
-  const share = await sql.findSharedRole(db, { folder_id: folderId, user_id: principal.userId })
+  const [share] = await sql.findSharedRoles(db, { folder_ids: [folderId], user_id: principal.userId })
   return share === undefined ? found : { ...found, share }
 }
 

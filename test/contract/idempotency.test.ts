@@ -28,7 +28,7 @@ const readOnlyPosts: OperationId[] = [
   'introspectToken',
   'previewSubscription',
 ]
-/** They work on the upload of their path, whatever was done before. */
+/** POSTs that bring an upload to the same state again. */
 const uploadPosts: OperationId[] = ['completeUpload', 'signUploadParts']
 /** No digest of a password, and no secret of a second factor, is stored for a repeated request. */
 const passwordPosts: OperationId[] = [

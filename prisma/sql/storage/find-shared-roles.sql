@@ -1,4 +1,4 @@
--- `find-shared-role` for several folders.
+-- The best role that shares of folders, and of those above them, give a user, and the user who shares.
 -- @many
 WITH RECURSIVE above AS (
   SELECT d.id AS folder_id, d.id, d.parent_id

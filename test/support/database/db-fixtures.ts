@@ -438,7 +438,7 @@ export async function createFolder(
   return (await ensureFolder(database, { ...workspace, path, most: 10_000 })).id!
 }
 
-/** A share of a folder. Default: of one without a project, with somebody, to read. */
+/** A share of a folder. Default: a folder without a project, a random e-mail address, the role viewer. */
 export async function createShare(
   { services: { database } }: TestServer,
   folderId: string,
