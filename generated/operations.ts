@@ -362,6 +362,10 @@ export interface OperationsByTag {
     | 'getUpload'
     | 'deleteUpload'
     | 'appendUpload'
+    | 'createLinkUpload'
+    | 'getLinkUpload'
+    | 'deleteLinkUpload'
+    | 'appendLinkUpload'
   'storage-versions':
     | 'listFileVersions'
     | 'getFileVersion'
@@ -447,6 +451,10 @@ export type PublicOperationId =
   | 'getUploadOptions'
   | 'downloadByLink'
   | 'uploadByLink'
+  | 'createLinkUpload'
+  | 'getLinkUpload'
+  | 'deleteLinkUpload'
+  | 'appendLinkUpload'
   | 'showUploadPage'
   | 'submitUploadPage'
   | 'getImageByLink'
@@ -492,6 +500,8 @@ export type RawOperationId =
 export type StreamedOperationId =
   | 'createUpload'
   | 'appendUpload'
+  | 'createLinkUpload'
+  | 'appendLinkUpload'
 
 /** The operations whose 200 response is raw bytes. */
 export type BinaryOperationId =
@@ -4440,6 +4450,95 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
       200: {"contentType":"application/json","serializer":"replyLinkUploadReceipt"}
     },
     produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  createLinkUpload: {
+    id: "createLinkUpload",
+    method: "POST",
+    path: "/v1/storage/upload-links/{token}/uploads",
+    url: "/v1/storage/upload-links/:token/uploads",
+    tag: "storage-uploads",
+    scopes: null,
+    rateLimit: "upload",
+    validators: {"path":"pathDownloadByLink","query":"queryNone","header":"headerCreateLinkUpload"},
+    body: {"required":false,"contentTypes":["application/offset+octet-stream"],"streamed":true},
+    errors: [400,404,406,408,409,410,412,413,415,429,460,500,503],
+    replies: {
+      201: {"contentType":"application/json","serializer":"replyLinkUploadProgress"}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  getLinkUpload: {
+    id: "getLinkUpload",
+    method: "GET",
+    path: "/v1/storage/upload-links/{token}/uploads/{id}",
+    url: "/v1/storage/upload-links/:token/uploads/:id",
+    tag: "storage-uploads",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathGetLinkUpload","query":"queryNone","header":"headerIfNoneMatchTusResumable"},
+    body: null,
+    errors: [400,404,406,409,410,412,429,500,503],
+    replies: {
+      200: {"contentType":"application/json","serializer":"replyLinkUploadProgress"},
+      304: {"contentType":null}
+    },
+    produces: ["application/json"],
+    idempotent: false,
+    ifMatch: null,
+    etag: true,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  deleteLinkUpload: {
+    id: "deleteLinkUpload",
+    method: "DELETE",
+    path: "/v1/storage/upload-links/{token}/uploads/{id}",
+    url: "/v1/storage/upload-links/:token/uploads/:id",
+    tag: "storage-uploads",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathGetLinkUpload","query":"queryNone","header":"headerIfMatchTusResumable"},
+    body: null,
+    errors: [400,404,409,410,412,413,415,429,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
+    idempotent: false,
+    ifMatch: "getLinkUpload",
+    etag: false,
+    paged: false,
+    projectAccess: null,
+    secretAnswer: false
+  },
+  appendLinkUpload: {
+    id: "appendLinkUpload",
+    method: "PATCH",
+    path: "/v1/storage/upload-links/{token}/uploads/{id}",
+    url: "/v1/storage/upload-links/:token/uploads/:id",
+    tag: "storage-uploads",
+    scopes: null,
+    rateLimit: "default",
+    validators: {"path":"pathGetLinkUpload","query":"queryNone","header":"headerAppendUpload"},
+    body: {"required":true,"contentTypes":["application/offset+octet-stream"],"streamed":true},
+    errors: [400,404,408,409,410,412,413,415,429,460,500,503],
+    replies: {
+      204: {"contentType":null}
+    },
+    produces: [],
     idempotent: false,
     ifMatch: null,
     etag: false,

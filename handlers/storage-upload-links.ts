@@ -6,6 +6,7 @@ import type { Handlers } from '../services/handler.ts'
 import { openWorkspace, openWorkspaces } from '../services/projects/workspaces.ts'
 import { normalizedPath } from '../services/storage/folders.ts'
 import {
+  deleteLinkUploads,
   insertUploadLink,
   listUploadLinks,
   openUploadLink,
@@ -53,6 +54,7 @@ export const storageUploadLinks = {
           ...link,
           url: `${publicUrl()}/upload/${token}`,
           upload_url: `${publicUrl()}/v1/storage/upload-links/${token}/files`,
+          tus_url: `${publicUrl()}/v1/storage/upload-links/${token}/uploads`,
         },
         headers: { location: `/v1/storage/upload-links/${id}` },
       }
@@ -63,15 +65,16 @@ export const storageUploadLinks = {
     return { status: 200, body: await openUploadLink(db, request) }
   },
 
-  async revokeUploadLink(request, { db, events }) {
-    return await db.transaction(async (tx) => {
+  async revokeUploadLink(request, { db, events, storage }) {
+    await db.transaction(async (tx) => {
       const previous = await openUploadLink(tx, request, { lock: true })
       request.ifMatch(previous)
       const link = await revokeUploadLink(tx, previous)
       if (previous.status !== 'revoked')
         await events.emit(tx, 'upload_link.revoked', link, { previous, userId: link.created_by })
-      return { status: 204 }
     })
+    await deleteLinkUploads(db, { storage, events }, request.params.id)
+    return { status: 204 }
   },
 
   async uploadByLink({ params: { token }, body }, services) {

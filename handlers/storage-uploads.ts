@@ -2,37 +2,50 @@
 import type { Handlers } from '../services/handler.ts'
 import { expiryOf } from '../infra/contract/expiry.ts'
 import { Replay } from '../infra/contract/replay.ts'
+import type { FilePart } from '../infra/contract/operation.ts'
+import type { Db } from '../infra/database/database.ts'
 import { payloadTooLarge } from '../infra/errors.ts'
+import { openWorkspace } from '../services/projects/workspaces.ts'
+import { accessByLink, createLinkUpload, forStranger } from '../services/storage/upload-links.ts'
 import { exceedsLength } from '../services/storage/uploads/append.ts'
 import { checksumAlgorithms } from '../services/storage/uploads/checksum.ts'
 import { acquireUploadLease, requestUploadLease } from '../services/storage/uploads/lease.ts'
-import { parseUploadMetadata, type UploadFields } from '../services/storage/uploads/metadata.ts'
+import { parseUploadMetadata } from '../services/storage/uploads/metadata.ts'
 import { receiveBytes, receiveFirstBytes } from '../services/storage/uploads/receive.ts'
 import { tusExtensions, tusVersion } from '../services/storage/uploads/tus.ts'
 import {
+  accessOf,
   deleteUpload,
   insertUpload,
   openUpload,
+  toLinkUpload,
   toUpload,
+  type NewUpload,
   type StoredUpload,
+  type UploadAccess,
+  type UploadServices,
 } from '../services/storage/uploads/uploads.ts'
 
 export const storageUploads = {
   async createUpload(request, services) {
     const { headers, body } = request
-    const fields = validateCreation(headers, services.config.uploadMaxBytes)
-    const { 'upload-length': length, 'upload-metadata': rawMetadata } = headers
+    const created = validateCreation(headers, services.config.uploadMaxBytes)
+    const { project_id: projectId = null } = created.fields
+    const { userId: ownerId } = request.principal
     let upload!: StoredUpload
     const answer = await services.once(async (tx) => {
-      upload = await insertUpload(tx, services, request, { fields, rawMetadata, length })
+      const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
+      const target = { workspaceId, projectId, ownerId, linkId: null }
+      upload = await insertUpload(tx, services, target, created)
       return {
         status: 201 as const,
         body: toUpload(upload),
         headers: { location: `/v1/storage/uploads/${upload.id}`, 'upload-expires': expiresHeader(upload) },
       }
     })
-    if (answer instanceof Replay || (body === null && length > 0)) return answer
-    const current = await receiveFirstBytes(services.db, services, request, upload, {
+    if (answer instanceof Replay || (body === null && created.length > 0)) return answer
+    const access = accessOf(request, upload.id)
+    const current = await receiveFirstBytes(services.db, services, access, upload, {
       isRepeatable: headers['idempotency-key'] !== undefined,
       body,
       checksum: headers['upload-checksum'],
@@ -54,48 +67,92 @@ export const storageUploads = {
   },
 
   async getUpload(request, { db }) {
-    const isTusClient = request.headers['tus-resumable'] !== undefined
-    let upload = await openUpload(db, request)
-    // A tus client is about to resume, so it needs the final offset: the request that still writes has to
-    // stop first.
-    if (isTusClient && upload.file_id === null) {
-      if (await requestUploadLease(db, request.params.id)) upload = await openUpload(db, request)
-    }
-    return {
-      status: 200,
-      body: toUpload(upload),
-      headers: {
-        'upload-length': String(upload.length),
-        'upload-metadata': upload.raw_metadata,
-        ...progressHeaders(upload),
-      },
-    }
+    const upload = await readProgress(db, accessOf(request, request.params.id), request.headers)
+    return { status: 200, body: toUpload(upload), headers: stateHeaders(upload) }
   },
 
   async appendUpload(request, services) {
-    const { headers, body } = request
-    const { 'upload-offset': offset, 'upload-checksum': checksum } = headers
-    // Authorizes the caller before the current lease holder is asked to stop.
-    await openUpload(services.db, request)
-    const upload = await receiveBytes(services.db, services, request, { offset, body, checksum })
+    const upload = await appendBytes(services, accessOf(request, request.params.id), request)
     return { status: 204, headers: progressHeaders(upload) }
   },
 
-  async deleteUpload(request, { db, storage, events }) {
-    await openUpload(db, request)
-    const lease = await acquireUploadLease(db, request.params.id)
-    try {
-      return await db.transaction(async (tx) => {
-        const upload = await openUpload(tx, request, { lock: true })
-        request.ifMatch(toUpload(upload))
-        await deleteUpload(tx, { storage, events }, upload)
-        return { status: 204 }
-      })
-    } finally {
-      await lease.release()
-    }
+  async deleteUpload(request, services) {
+    await cancel(services, accessOf(request, request.params.id), (upload) =>
+      request.ifMatch(toUpload(upload)),
+    )
+    return { status: 204 }
+  },
+
+  async createLinkUpload({ params: { token }, headers, body }, services) {
+    const created = validateCreation(headers, services.config.uploadMaxBytes, { byLink: true })
+    const current = await createLinkUpload(services, token, created, {
+      body: body === null && created.length > 0 ? undefined : body,
+      checksum: headers['upload-checksum'],
+    })
+    const location = `/v1/storage/upload-links/${token}/uploads/${current.id}`
+    return { status: 201, body: toLinkUpload(current), headers: { location, ...progressHeaders(current) } }
+  },
+
+  async getLinkUpload({ params: { token, id }, headers }, { db }) {
+    const upload = await readProgress(db, accessByLink(token, id), headers)
+    return { status: 200, body: toLinkUpload(upload), headers: stateHeaders(upload) }
+  },
+
+  async appendLinkUpload({ params: { token, id }, ...request }, services) {
+    const upload = await forStranger(services, () => appendBytes(services, accessByLink(token, id), request))
+    return { status: 204, headers: progressHeaders(upload) }
+  },
+
+  async deleteLinkUpload({ params: { token, id }, ...request }, services) {
+    await cancel(services, accessByLink(token, id), (upload) => request.ifMatch(toLinkUpload(upload)))
+    return { status: 204 }
   },
 } satisfies Handlers<'storage-uploads'>
+
+/** A tus client is about to resume, so it needs the final offset: the request that still writes stops first. */
+async function readProgress(
+  db: Db,
+  access: UploadAccess,
+  { 'tus-resumable': version }: { 'tus-resumable'?: string },
+): Promise<StoredUpload> {
+  const upload = await openUpload(db, access)
+  if (version === undefined || upload.file_id !== null) return upload
+  return (await requestUploadLease(db, access.id)) ? await openUpload(db, access) : upload
+}
+
+interface Appended {
+  headers: { 'upload-offset': number; 'upload-checksum'?: string }
+  body: FilePart
+}
+
+async function appendBytes(
+  services: UploadServices & { db: Db },
+  access: UploadAccess,
+  { headers: { 'upload-offset': offset, 'upload-checksum': checksum }, body }: Appended,
+): Promise<StoredUpload> {
+  // Authorizes the caller before the current lease holder is asked to stop.
+  await openUpload(services.db, access)
+  return await receiveBytes(services.db, services, access, { offset, body, checksum })
+}
+
+/** Deletes an upload that no request writes to. `check` throws to keep it. */
+async function cancel(
+  { db, ...services }: UploadServices & { db: Db },
+  access: UploadAccess,
+  check: (upload: StoredUpload) => void,
+): Promise<void> {
+  await openUpload(db, access)
+  const lease = await acquireUploadLease(db, access.id)
+  try {
+    await db.transaction(async (tx) => {
+      const upload = await openUpload(tx, access, { lock: true })
+      check(upload)
+      await deleteUpload(tx, services, upload)
+    })
+  } finally {
+    await lease.release()
+  }
+}
 
 interface CreationHeaders {
   'upload-length': number
@@ -103,14 +160,22 @@ interface CreationHeaders {
 }
 
 /** Rejects an invalid upload before it is created. */
-function validateCreation(headers: CreationHeaders, maxBytes: number): UploadFields {
-  const { 'upload-length': length, 'upload-metadata': metadata } = headers
+function validateCreation(headers: CreationHeaders, maxBytes: number, { byLink = false } = {}): NewUpload {
+  const { 'upload-length': length, 'upload-metadata': rawMetadata } = headers
   if (length > maxBytes) throw payloadTooLarge(maxBytes)
   // The spec declares no Content-Length, so the type of the headers lacks it.
   if (Number((headers as unknown as Record<string, unknown>)['content-length'] ?? 0) > length)
     throw exceedsLength(length)
-  const fields = parseUploadMetadata(metadata)
-  return { ...fields, expires_at: expiryOf(fields)?.toISOString() }
+  const fields = parseUploadMetadata(rawMetadata, { byLink })
+  return { fields: { ...fields, expires_at: expiryOf(fields)?.toISOString() }, rawMetadata, length }
+}
+
+function stateHeaders(upload: StoredUpload): Record<string, string> {
+  return {
+    'upload-length': String(upload.length),
+    'upload-metadata': upload.raw_metadata,
+    ...progressHeaders(upload),
+  }
 }
 
 function progressHeaders(upload: StoredUpload): Record<string, string> {

@@ -43,9 +43,9 @@ export function requireTus(
   // Tus-Resumable is optional for requests without a body (HEAD, DELETE).
   if (version === undefined ? operation!.body !== null : version !== tusVersion)
     return done(versionMismatch())
-  if (operation!.id === 'appendUpload' && headers['content-type'] === undefined)
+  if (operation!.method === 'PATCH' && headers['content-type'] === undefined)
     return done(unsupportedMediaType(operation!.body!.contentTypes))
-  if (operation!.id === 'createUpload') {
+  if (operation!.method === 'POST') {
     if (headers['upload-concat'] !== undefined)
       return done(
         invalidHeader(

@@ -712,6 +712,51 @@ export interface FindHiddenFolderRow {
 }
 
 /**
+ * Like `find-upload`: an upload of the link with this digest, unless its project is deleted.
+ * @see prisma/sql/storage/find-link-upload.sql
+ */
+export const findLinkUpload = optional<{ id: string; digest: Buffer }, FindLinkUploadRow>(
+  'storage/find-link-upload',
+  `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
+CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart, u.expires_at <= now() AS is_expired
+FROM uploads u JOIN upload_links l ON l.id = u.upload_link_id LEFT JOIN projects p ON p.id = l.project_id
+WHERE u.id = $1 AND l.digest = $2 AND p.status IS DISTINCT FROM 'deleted'`,
+  ['id', 'digest'],
+  { reads: true },
+)
+export interface FindLinkUploadRow {
+  id: string
+  project_id: string | null
+  file_id: string | null
+  name: string
+  length: number
+  offset: number
+  received: number
+  temp_name: string
+  holder: string | null
+  expires_at: string
+  created_at: string
+  updated_at: string
+  user_id: string
+  created_by: string
+  path: string
+  folder_id: string | null
+  declared_content_type: string | null
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  file_expires_at: string | null
+  sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
+  raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
+  is_expired: boolean
+}
+
+/**
  * A link of a file.
  * @see prisma/sql/storage/find-link.sql
  */
@@ -925,7 +970,9 @@ export const findUploadLink = optional<{ digest: Buffer }, FindUploadLinkRow>(
   ) THEN 'revoked'
   WHEN l.file_count >= l.max_files THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
-l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id, l.workspace_id, p.status AS project_status
+l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id, l.workspace_id, p.status AS project_status,
+  (SELECT count(*) FROM uploads o
+ WHERE o.upload_link_id = l.id AND o.file_id IS NULL AND o.expires_at > now())::int AS "open_uploads"
 FROM upload_links l LEFT JOIN projects p ON p.id = l.project_id
 WHERE l.digest = $1 AND p.status IS DISTINCT FROM 'deleted'`,
   ['digest'],
@@ -949,6 +996,7 @@ export interface FindUploadLinkRow {
   owner_id: string
   workspace_id: string
   project_status: 'active' | 'archived' | 'deleted' | null
+  open_uploads: number
 }
 
 /**
@@ -1323,15 +1371,15 @@ export interface InsertUploadLinkRow {
  * Inserts an upload. Does not check the quota.
  * @see prisma/sql/storage/insert-upload.sql
  */
-export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; name: string; path: string; folder_id: string | null; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
+export const insertUpload = one<{ id: string; project_id: string | null; user_id: string; upload_link_id: string | null; name: string; path: string; folder_id: string | null; declared_content_type: string | null; visibility: 'private' | 'public'; metadata: object | string; tags: readonly string[]; file_expires_at: Date | string | null; sha256: string | null; on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'; raw_metadata: string; length: number; created_at: Date | string; expires_at: Date | string }, InsertUploadRow>(
   'storage/insert-upload',
   `WITH u AS (
-  INSERT INTO uploads (id, project_id, user_id, workspace_id, name, path, folder_id,
+  INSERT INTO uploads (id, project_id, user_id, workspace_id, upload_link_id, name, path, folder_id,
     declared_content_type, visibility,
     metadata, tags, file_expires_at, sha256, on_conflict, raw_metadata, length, created_at, expires_at)
-  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6,
-    $7, $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7,
+    $8, $9, $10, $11, $12, $13, $14,
+    $15, $16, $17, $18)
   RETURNING *
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
@@ -1339,7 +1387,7 @@ CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) EL
 u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
 u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
 u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM u`,
-  ['id', 'project_id', 'user_id', 'name', 'path', 'folder_id', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'on_conflict', 'raw_metadata', 'length', 'created_at', 'expires_at'],
+  ['id', 'project_id', 'user_id', 'upload_link_id', 'name', 'path', 'folder_id', 'declared_content_type', 'visibility', 'metadata', 'tags', 'file_expires_at', 'sha256', 'on_conflict', 'raw_metadata', 'length', 'created_at', 'expires_at'],
 )
 export interface InsertUploadRow {
   id: string
@@ -2559,6 +2607,70 @@ export interface LockFilesRow {
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
   project_status: 'active' | 'archived' | 'deleted' | null
+}
+
+/**
+ * Locks an upload link until the transaction ends. Returns how many uploads by it are in progress (`open`), and
+ * how many it may still take (`left`).
+ * @see prisma/sql/storage/lock-link-places.sql
+ */
+export const lockLinkPlaces = one<{ id: string }, LockLinkPlacesRow>(
+  'storage/lock-link-places',
+  `SELECT (SELECT count(*) FROM uploads o
+ WHERE o.upload_link_id = l.id AND o.file_id IS NULL AND o.expires_at > now())::int + (
+    SELECT count(*) FROM storage_reservations r WHERE r.workspace_id = l.id AND r.held_until > now()
+  )::int AS "open",
+  coalesce(l.max_files, 2147483647) - l.file_count AS "left"
+FROM upload_links l WHERE l.id = $1
+FOR NO KEY UPDATE`,
+  ['id'],
+)
+export interface LockLinkPlacesRow {
+  open: number
+  left: number
+}
+
+/**
+ * Locks the unfinished uploads of an upload link until the transaction ends.
+ * @see prisma/sql/storage/lock-link-uploads.sql
+ */
+export const lockLinkUploads = many<{ link_id: string }, LockLinkUploadsRow>(
+  'storage/lock-link-uploads',
+  `SELECT u.id, u.project_id, u.file_id, u.name, u.length,
+CASE WHEN u.file_id IS NULL THEN greatest(0, least(u.received, u.length - 1)) ELSE u.length END AS offset,
+u.received, coalesce(u.temp_name, u.id) AS temp_name, u.holder, u.expires_at, u.created_at, u.updated_at,
+u.user_id, u.user_id AS created_by, u.path, u.folder_id, u.declared_content_type, u.visibility,
+u.metadata, u.tags, u.file_expires_at, u.sha256, u.on_conflict, u.raw_metadata, u.multipart FROM uploads u WHERE u.upload_link_id = $1 AND u.file_id IS NULL
+ORDER BY u.id
+FOR UPDATE`,
+  ['link_id'],
+)
+export interface LockLinkUploadsRow {
+  id: string
+  project_id: string | null
+  file_id: string | null
+  name: string
+  length: number
+  offset: number
+  received: number
+  temp_name: string
+  holder: string | null
+  expires_at: string
+  created_at: string
+  updated_at: string
+  user_id: string
+  created_by: string
+  path: string
+  folder_id: string | null
+  declared_content_type: string | null
+  visibility: 'private' | 'public'
+  metadata: Record<string, string>
+  tags: string[]
+  file_expires_at: string | null
+  sha256: string | null
+  on_conflict: 'duplicate' | 'fail' | 'rename' | 'replace'
+  raw_metadata: string
+  multipart: { key: string, id: string, part_size: number, etags: string[], tail: string | null } | null
 }
 
 /**

@@ -72,6 +72,7 @@ function idempotencyProblems(each: Operation): string[] {
 /** Words of descriptions that no schema has: keys of `Upload-Metadata`, values in a URL, and the like. */
 const otherWords: Record<string, string[]> = {
   createUpload: ['filename', 'filetype', 'type'],
+  createLinkUpload: ['filename', 'filetype', 'type'],
   startOidcSignIn: ['oidc', 'denied', 'email_not_verified', 'account_not_verified'],
   addPasskey: ['passkey'],
   returnFromGateway: ['success_url'],

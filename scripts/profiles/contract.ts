@@ -18,7 +18,7 @@ const rarelyReached = `
   downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
   getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
-  uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
+  uploadByLink createLinkUpload getLinkUpload appendLinkUpload deleteLinkUpload showUploadPage submitUploadPage getFileImage getImageByLink
   getTrashedFile deleteTrashedFile restoreFile getJob cancelJob
   getFileVersion downloadFileVersion restoreFileVersion deleteFileVersion replaceFileContent
   getSharedFolder leaveSharedFolder signUploadParts completeUpload

@@ -2,9 +2,9 @@
 // revoked. The limits of a link are checked before the bytes of a file arrive, and again when they are there.
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
-import type { FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
+import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
-import type { Database, Db, SqlClient } from '../../infra/database/database.ts'
+import type { Database, Db, SqlClient, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import {
   ApiError,
@@ -24,6 +24,15 @@ import { createFileAs, type CreateFileServices, type FileCreator } from './creat
 import type { StoredFile } from './files.ts'
 import { digestOf } from './links.ts'
 import { unreservedBytes, type Reservation } from './reservations.ts'
+import { receiveFirstBytes } from './uploads/receive.ts'
+import {
+  deleteUpload,
+  insertUpload,
+  type NewUpload,
+  type StoredUpload,
+  type UploadAccess,
+  type UploadServices,
+} from './uploads/uploads.ts'
 
 export type UploadLink = components['schemas']['UploadLink']
 
@@ -96,6 +105,18 @@ export async function revokeUploadLink(db: Db, link: UploadLink): Promise<Upload
   return { ...link, status, updated_at }
 }
 
+/** Deletes the unfinished uploads of a link that has ended, so that they reserve no storage. */
+export async function deleteLinkUploads(
+  db: Db,
+  services: Pick<UploadServices, 'storage' | 'events'>,
+  id: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    for (const upload of await sql.lockLinkUploads(tx, { link_id: id }))
+      await deleteUpload(tx, services, upload)
+  })
+}
+
 /** One page of the upload links of workspaces, with the total, in one statement. */
 export async function listUploadLinks(
   db: SqlClient,
@@ -153,10 +174,7 @@ export async function uploadByLink(
       check: (received: { contentType: string }) => requireType(link, received.contentType),
     }
     return (await createFileAs(services, creatorOf(link, token), upload, async (tx, created) => {
-      if ((await sql.countLinkUpload(tx, { id: link.id })) === undefined) {
-        await findOpenUploadLink(tx, token)
-        throw notFound('link')
-      }
+      await countUpload(tx, link, token)
       await sql.endReservation(tx, { id: place.id! })
       tx.afterCommit(() => place.end({ isDeleted: true }))
       return created
@@ -168,19 +186,87 @@ export async function uploadByLink(
   }
 }
 
+/** Counts a file of the link. @throws 410 if another upload was its last one. */
+async function countUpload(tx: Transaction, { id }: { id: string }, token: string): Promise<void> {
+  if ((await sql.countLinkUpload(tx, { id })) !== undefined) return
+  await findOpenUploadLink(tx, token)
+  throw notFound('link')
+}
+
+export interface FirstLinkBytes {
+  /** undefined if the request brings no bytes, null for an empty file. */
+  body: FilePart | null | undefined
+  checksum: string | undefined
+}
+
+/**
+ * Creates a resumable upload by a link, with the first bytes. The limits of the link are checked before any
+ * byte. Throws what `uploadByLink` throws.
+ */
+export async function createLinkUpload(
+  services: LinkUploadServices,
+  token: string,
+  created: NewUpload,
+  { body, checksum }: FirstLinkBytes,
+): Promise<StoredUpload> {
+  const { db, config } = services
+  const link = await findOpenUploadLink(db, token)
+  const maxBytes = Math.min(link.max_bytes ?? Infinity, config.uploadMaxBytes)
+  if (created.length > maxBytes) throw fileTooLarge(maxBytes)
+  const { declaredType } = created.fields
+  if (isDeclared(declaredType)) requireType(link, mediaTypeOf(declaredType))
+  return await forStranger(services, async () => {
+    const upload = await db.transaction(async (tx) => {
+      const place = await creatorOf(link, token).openPlace(tx, {}, { lock: true })
+      const fields = { ...created.fields, path: link.path }
+      const upload = await insertUpload(tx, services, { ...place, linkId: link.id }, { ...created, fields })
+      const { open, left } = await sql.lockLinkPlaces(tx, { id: link.id })
+      if (open > Math.min(left, maxOpen)) throw noPlace(left)
+      return upload
+    })
+    if (body === undefined) return upload
+    const access = accessByLink(token, upload.id)
+    return await receiveFirstBytes(db, services, access, upload, { isRepeatable: false, body, checksum })
+  })
+}
+
+/**
+ * The access of whoever has the token of a link, to the uploads of this link. A finished upload stays
+ * readable when the link has ended.
+ */
+export function accessByLink(token: string, id: string): UploadAccess {
+  const digest = digestOf(token)
+  let link: OpenUploadLink | undefined
+  return {
+    id,
+    find: async (db) => await sql.findLinkUpload(db, { id, digest }),
+    async authorize(db, { project_id: projectId, user_id: ownerId, file_id: fileId }, { lock = false } = {}) {
+      // Lock order: the project before the link.
+      if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
+      if (fileId === null) link = await findOpenUploadLink(db, token)
+      return projectId ?? ownerId
+    },
+    check: ({ contentType }) => requireType(link!, contentType),
+    onFile: async (tx) => await countUpload(tx, link!, token),
+  }
+}
+
 /** The uploads of a link in progress have its last places, so that no bytes are sent in vain. */
 async function takePlace({ storage }: LinkUploadServices, link: OpenUploadLink): Promise<Reservation> {
   const left = (link.max_files ?? Infinity) - link.file_count
   const place = storage.reservations.begin({
-    places: [{ workspaceId: link.id, quota: Math.min(left, maxOpen) }],
+    places: [{ workspaceId: link.id, quota: Math.min(left, maxOpen) - link.open_uploads }],
     unreserved: 0,
-    error: () =>
-      left <= maxOpen
-        ? inProgress('Uploads in progress have all places that the link has left.')
-        : tooManyOpen('uploads by a link', maxOpen),
+    error: () => noPlace(left),
   })
   await place.admit(1, { isLength: true })
   return place
+}
+
+function noPlace(left: number): ApiError {
+  return left <= maxOpen
+    ? inProgress('Uploads in progress have all places that the link has left.')
+    : tooManyOpen('uploads by a link', maxOpen)
 }
 
 /** The creator of the link. The link, and the rights of its creator, are checked in each transaction. */
@@ -194,6 +280,15 @@ function creatorOf({ owner_id: ownerId, project_id: projectId }: OpenUploadLink,
       const { workspace_id: workspaceId } = await findOpenUploadLink(db, token)
       return { workspaceId, projectId, ownerId, byShare: false }
     },
+  }
+}
+
+/** Does the work of a request without a key. Throws 413 without numbers if there is no room. */
+export async function forStranger<T>(services: LinkUploadServices, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw await withoutNumbers(services, error)
   }
 }
 

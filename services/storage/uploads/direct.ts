@@ -15,9 +15,7 @@ import {
 import { finishUpload } from './finish-upload.ts'
 import { acquireUploadLease, type Lease } from './lease.ts'
 import { openPlace, restart } from './place.ts'
-import { openUpload, type StoredUpload, type UploadRequest, type UploadServices } from './uploads.ts'
-
-type Request = UploadRequest & { params: { id: string } }
+import { openUpload, type StoredUpload, type UploadAccess, type UploadServices } from './uploads.ts'
 
 /** The URLs of one response. */
 const maxUrls = 100
@@ -29,10 +27,10 @@ const mostInMessage = 10
 export async function signParts(
   db: Db,
   services: UploadServices,
-  request: Request,
+  access: UploadAccess,
 ): Promise<components['schemas']['UploadParts']> {
   const now = Date.now()
-  return await withLease(db, services, request, async (upload, lease) => {
+  return await withLease(db, services, access, async (upload, lease) => {
     if (upload.file_id !== null || isReceived(upload))
       return { parts: [], missing: 0, expires_at: upload.expires_at }
     const seconds = Math.ceil(Math.min(urlSeconds, (Date.parse(upload.expires_at) - now) / 1000))
@@ -56,12 +54,12 @@ export async function signParts(
 export async function completeDirectUpload(
   db: Db,
   services: UploadServices,
-  request: Request,
+  access: UploadAccess,
 ): Promise<StoredUpload> {
-  return await withLease(db, services, request, async (upload, lease) => {
+  return await withLease(db, services, access, async (upload, lease) => {
     if (upload.file_id !== null) return upload
     const received = isReceived(upload) ? upload : await recordParts(services, upload, lease)
-    const fileId = await finishUpload(db, services, request, received, lease)
+    const fileId = await finishUpload(db, services, access, received, lease)
     return (await sql.findUpload(db, { id: upload.id })) ?? { ...received, file_id: fileId }
   })
 }
@@ -70,13 +68,13 @@ export async function completeDirectUpload(
 async function withLease<T>(
   db: Db,
   services: UploadServices,
-  request: Request,
+  access: UploadAccess,
   work: (upload: StoredUpload, lease: Lease) => Promise<T>,
 ): Promise<T> {
-  await openUpload(db, request)
-  const lease = await acquireUploadLease(db, request.params.id)
+  await openUpload(db, access)
+  const lease = await acquireUploadLease(db, access.id)
   try {
-    const upload = await openUpload(db, request)
+    const upload = await openUpload(db, access)
     try {
       return await work(upload, lease)
     } catch (error) {

@@ -2,14 +2,13 @@
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
 import { ApiError, notFound, RolledBack } from '../../../infra/errors.ts'
-import { openWorkspace } from '../../projects/workspaces.ts'
 import { addFile } from '../create-file.ts'
 import { newFileId } from '../files.ts'
 import { chooseFolderOfUpload } from '../folders.ts'
 import { checksumMismatch } from './checksum.ts'
 import { completeFile, type CompleteFile } from './complete-file.ts'
 import { leaseLost, type Lease } from './lease.ts'
-import { deleteUpload, type StoredUpload, type UploadRequest, type UploadServices } from './uploads.ts'
+import { deleteUpload, type StoredUpload, type UploadAccess, type UploadServices } from './uploads.ts'
 
 /** Rolls back because another request has finished the upload. */
 class AlreadyFinished extends RolledBack {
@@ -36,14 +35,14 @@ async function lockLeasedUpload(tx: Transaction, id: string, lease: Lease): Prom
 
 /**
  * Creates the file of a complete, leased upload. Throws 460 and deletes the upload when the bytes do not
- * match its `sha256`, and 409 and deletes it when the place of the file is taken; after any other error the
- * client can retry.
+ * match its `sha256`, and 409 and deletes it when the place of the file is taken, as for what `access` refuses;
+ * after any other error the client can retry.
  * @returns the id of the file, also when it was created before.
  */
 export async function finishUpload(
   db: Db,
   services: UploadServices,
-  request: UploadRequest,
+  access: UploadAccess,
   upload: StoredUpload,
   lease: Lease,
 ): Promise<string> {
@@ -58,16 +57,20 @@ export async function finishUpload(
         `The SHA-256 of the received bytes is ${complete.sha256}; the upload was deleted.`,
       )
     }
-    const fileId = await storeFile(db, services, request, upload, lease, complete)
-    return fileId
+    access.check?.(complete)
+    return await storeFile(db, services, access, upload, lease, complete)
   } catch (error) {
     if (error instanceof AlreadyFinished) return error.fileId
-    if (error instanceof ApiError && error.details.constraint === 'name_taken')
-      await deleteLeasedUpload(db, services, upload.id, lease)
+    if (error instanceof ApiError && isFinal(error)) await deleteLeasedUpload(db, services, upload.id, lease)
     throw error
   } finally {
     await complete.discard()
   }
+}
+
+/** Whether the same bytes can never become the file: its place is taken, or an upload link refuses them. */
+function isFinal({ status, details }: ApiError): boolean {
+  return status === 410 || status === 415 || details.constraint === 'name_taken'
 }
 
 async function deleteLeasedUpload(db: Db, services: UploadServices, id: string, lease: Lease): Promise<void> {
@@ -77,7 +80,7 @@ async function deleteLeasedUpload(db: Db, services: UploadServices, id: string, 
 async function storeFile(
   db: Db,
   services: UploadServices,
-  request: UploadRequest,
+  access: UploadAccess,
   upload: StoredUpload,
   lease: Lease,
   complete: CompleteFile,
@@ -88,7 +91,7 @@ async function storeFile(
       const { project_id: projectId, user_id: ownerId, name, visibility, metadata, tags } = upload
       const { bytes, contentType, sha256 } = complete
       // The upload may have taken long, so access, lease and quota are checked again.
-      const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
+      const workspaceId = await access.authorize(tx, upload, { lock: true })
       const { path, folder_id: folderId } = await lockLeasedUpload(tx, upload.id, lease)
       const workspace = { workspaceId, projectId, ownerId }
       const file = {
@@ -109,6 +112,7 @@ async function storeFile(
       }
       await addFile(tx, services, fileId, file, upload.id)
       await sql.setFileOfUpload(tx, { id: upload.id, file_id: fileId })
+      await access.onFile?.(tx)
     }),
   )
   return fileId

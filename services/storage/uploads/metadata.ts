@@ -30,12 +30,15 @@ const fieldByKey = {
   on_conflict: 'on_conflict',
 } as const
 
+/** The keys that an upload by a link may set: the link decides the rest. */
+const linkFieldByKey = { name: 'name', filename: 'name', sha256: 'sha256' } as const
+
 /** Throws 400 that lists every problem. */
-export function parseUploadMetadata(header: string): UploadFields {
+export function parseUploadMetadata(header: string, { byLink = false } = {}): UploadFields {
   const problems: Problem[] = []
   const pairs = parsePairs(header, problems)
   const fields: Record<string, unknown> = {}
-  for (const [key, field] of Object.entries(fieldByKey)) {
+  for (const [key, field] of Object.entries(byLink ? linkFieldByKey : fieldByKey)) {
     const text = pairs.get(key)
     if (text === undefined || field in fields) continue
     const parsed = parseField(operations.uploadFile.body!.form!, field, text)

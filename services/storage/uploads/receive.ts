@@ -15,7 +15,7 @@ import {
   deleteUnclaimedUpload,
   openUpload,
   type StoredUpload,
-  type UploadRequest,
+  type UploadAccess,
   type UploadServices,
 } from './uploads.ts'
 
@@ -35,19 +35,19 @@ export interface UploadBytes {
 export async function receiveBytes(
   db: Db,
   services: UploadServices,
-  request: UploadRequest & { params: { id: string } },
+  access: UploadAccess,
   { offset, body, checksum }: UploadBytes,
 ): Promise<StoredUpload> {
   const { storage } = services
-  const lease = await acquireUploadLease(db, request.params.id)
+  const lease = await acquireUploadLease(db, access.id)
   try {
-    const upload = await openUpload(db, request)
+    const upload = await openUpload(db, access)
     if (offset !== upload.offset && offset !== upload.received)
       throw conflict('offset', `The offset of the upload is ${upload.offset}.`, 'Upload-Offset')
     try {
       const received = await appendBody(storage, upload, lease, { offset, body, checksum })
       if (received.offset < upload.length) return received
-      return { ...received, file_id: await finishUpload(db, services, request, received, lease) }
+      return { ...received, file_id: await finishUpload(db, services, access, received, lease) }
     } catch (error) {
       if (!(error instanceof PartsLost)) throw error
       await restart(storage, lease, upload)
@@ -95,14 +95,12 @@ export interface FirstBytes extends Omit<UploadBytes, 'offset'> {
 export async function receiveFirstBytes(
   db: Db,
   services: UploadServices,
-  request: UploadRequest,
+  access: UploadAccess,
   upload: StoredUpload,
   { isRepeatable, body, checksum }: FirstBytes,
 ): Promise<StoredUpload> {
-  const { operation, principal } = request
   try {
-    const uploadRequest = { operation, principal, params: { id: upload.id } }
-    const received = await receiveBytes(db, services, uploadRequest, { offset: 0, body, checksum })
+    const received = await receiveBytes(db, services, access, { offset: 0, body, checksum })
     return (await sql.findUpload(db, { id: upload.id })) ?? received
   } catch (error) {
     if (error instanceof ApiError && error.details.constraint === 'checksum') return upload

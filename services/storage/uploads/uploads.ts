@@ -32,6 +32,33 @@ export interface UploadRequest {
   principal: Principal
 }
 
+/** Who works on an upload: a user, or whoever has the token of an upload link. */
+export interface UploadAccess {
+  /** The id of the upload. */
+  id: string
+  find(db: Db): Promise<FoundUpload | undefined>
+  /**
+   * Checks the rights of this moment; `lock` locks the project of the upload.
+   * @returns the workspace of the upload.
+   */
+  authorize(db: Db, upload: StoredUpload, options?: { lock?: boolean }): Promise<string>
+  /** Throws to refuse the complete bytes. The upload is deleted then. */
+  check?(received: { contentType: string }): void
+  /** Runs in the transaction that creates the file, after its row. */
+  onFile?(tx: Transaction): Promise<void>
+}
+
+type FoundUpload = StoredUpload & { is_expired: boolean }
+
+/** Where the file of an upload will be, and who will own it. */
+export interface UploadTarget {
+  workspaceId: string
+  projectId: string | null
+  ownerId: string
+  /** The upload link by which it is made; null for the upload of a user. */
+  linkId: string | null
+}
+
 export interface NewUpload {
   fields: UploadFields
   /** The Upload-Metadata header from which the fields were parsed. */
@@ -40,18 +67,17 @@ export interface NewUpload {
 }
 
 /**
- * Inserts an upload and emits `upload.created`. Unfinished uploads count towards the quota with their full
- * length. Throws 413 when the quota would be exceeded, and 409 when the place of the file is taken already
- * and the upload would fail for that.
+ * Inserts an upload to a locked workspace and emits `upload.created`. Unfinished uploads count towards the
+ * quota with their full length. Throws 413 when the quota would be exceeded, and 409 when the place of the
+ * file is taken already and the upload would fail for that.
  */
 export async function insertUpload(
   tx: Transaction,
   { config, events }: Pick<UploadServices, 'config' | 'events'>,
-  request: UploadRequest,
+  { workspaceId, projectId, ownerId, linkId }: UploadTarget,
   { fields, rawMetadata, length }: NewUpload,
 ): Promise<StoredUpload> {
   const {
-    project_id: projectId = null,
     name,
     path: givenPath = '',
     folder_id: folderId = null,
@@ -63,8 +89,6 @@ export async function insertUpload(
     sha256 = null,
     on_conflict: onConflict = 'duplicate',
   } = fields
-  const { userId } = request.principal
-  const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
   const quota = quotaFor(config, projectId)
   const { used } = await sql.lockStorage(tx, { workspace_id: workspaceId, besides: null })
   if (used + length > quota) throw quotaExceeded(workspaceId, quota, used)
@@ -76,7 +100,8 @@ export async function insertUpload(
   const upload = await sql.insertUpload(tx, {
     id,
     project_id: projectId,
-    user_id: userId,
+    user_id: ownerId,
+    upload_link_id: linkId,
     name,
     path,
     folder_id: folderId,
@@ -92,30 +117,38 @@ export async function insertUpload(
     created_at: createdAt,
     expires_at: new Date(createdAt.getTime() + config.resumableUploadHours * 3_600_000),
   })
-  await events.emit(tx, 'upload.created', upload, { userId })
+  await events.emit(tx, 'upload.created', upload, { userId: ownerId })
   return upload
 }
 
 /**
- * Loads the upload of the request and authorizes the operation: in a project the caller's role and the
- * project's state decide, both as they are now; otherwise only the user who created the upload has access.
- * Throws 410 for an expired upload.
+ * The access of a user: in a project the role and the state of the project decide, both as they are now;
+ * otherwise only the user who created the upload has access.
  */
+export function accessOf(request: UploadRequest, id: string): UploadAccess {
+  return {
+    id,
+    find: async (db) => await sql.findUpload(db, { id }),
+    async authorize(db, { project_id: projectId, user_id: ownerId }, options) {
+      const workspaceId = await openWorkspace(db, request, projectId, options)
+      if (projectId === null && ownerId !== request.principal.userId)
+        throw forbidden('This upload belongs to another user.', 'owner')
+      return workspaceId
+    },
+  }
+}
+
+/** Loads an upload and authorizes. `lock` locks its project and the upload. Throws 410 for an expired one. */
 export async function openUpload(
   db: Db,
-  request: UploadRequest & { params: { id: string } },
+  access: UploadAccess,
   options: { lock?: boolean } = {},
 ): Promise<StoredUpload> {
-  const {
-    params: { id },
-    principal,
-  } = request
-  const row = await sql.findUpload(db, { id })
+  const { id } = access
+  const row = await access.find(db)
   if (row === undefined) throw notFound('upload', id)
   // Lock order: the project before the upload.
-  await openWorkspace(db, request, row.project_id, options)
-  if (row.project_id === null && row.user_id !== principal.userId)
-    throw forbidden('This upload belongs to another user.', 'owner')
+  await access.authorize(db, row, options)
   const current = options.lock === true ? await sql.lockUpload(db, { id }) : row
   if (current === undefined) throw notFound('upload', id)
   const { is_expired: isExpired, ...upload } = current
@@ -163,6 +196,12 @@ export async function deleteUnclaimedUpload(
     if (row !== undefined && row.file_id === null && row.holder === null)
       await deleteUpload(tx, services, row)
   })
+}
+
+/** The upload as whoever has the token of its link sees it. */
+export function toLinkUpload(upload: StoredUpload): components['schemas']['LinkUploadProgress'] {
+  const { id, file_id, name, length, offset, expires_at } = upload
+  return { id, file_id, name, length, offset, expires_at }
 }
 
 /** The upload as the API returns it. */

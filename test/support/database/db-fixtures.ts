@@ -585,9 +585,10 @@ export async function createUpload(
   userId: string,
   {
     projectId = null,
+    linkId = null,
     length,
     expired = false,
-  }: { projectId?: string | null; length: number; expired?: boolean },
+  }: { projectId?: string | null; linkId?: string | null; length: number; expired?: boolean },
 ): Promise<string> {
   const id = newId('upl')
   const createdAt = timeOf(id)
@@ -599,6 +600,7 @@ export async function createUpload(
       projectId,
       userId,
       workspaceId: projectId ?? userId,
+      uploadLinkId: linkId,
       name: 'Theirs.txt',
       rawMetadata,
       length,

@@ -482,6 +482,42 @@ const onOpenUpload =
     }
   }
 
+/** Starts an upload by an upload link of the caller. */
+const onNewLinkUpload =
+  (
+    options: Parameters<typeof byUploadLink>[0] = {},
+    { bytes, ...headers }: { bytes?: Buffer } & Record<string, unknown> = {},
+  ): RequestBuilder =>
+  async (context) => {
+    const { params } = await byUploadLink(options)(context)
+    const upload = await onNewUpload('none', { bytes })(context)
+    return { params, bytes, headers: { ...upload.headers, ...(headers as Record<string, string>) } }
+  }
+
+/** An upload by an upload link of the caller, for its bytes with `chunk`. */
+const onLinkUpload =
+  (
+    {
+      chunk = false,
+      expired = false,
+      ...options
+    }: UploadLinkOptions & { archived?: boolean; expired?: boolean; chunk?: boolean } = {},
+    headers: Record<string, string> = {},
+    more = '',
+  ): RequestBuilder =>
+  async (context) => {
+    const { server, caller } = context
+    const projectId = options.archived === true ? await createProject(context, 'archived') : null
+    const { id: linkId, token } = await createUploadLink(server, caller.id, { ...options, projectId })
+    const { length } = uploadBytes()
+    const id = await createUpload(server, caller.id, { projectId, linkId, length, expired })
+    return {
+      params: { token, id },
+      ...(chunk && { bytes: Buffer.concat([uploadBytes(), Buffer.from(more)]) }),
+      headers: { ...tus, ...(chunk && { 'upload-offset': '0' }), ...headers },
+    }
+  }
+
 /** An upload that has become a file. */
 const onFinishedUpload =
   (options: Parameters<typeof onOpenUpload>[0] = {}): RequestBuilder =>
@@ -1102,6 +1138,55 @@ export const fixtures: Record<OperationId, Fixture> = {
       409: onNewUpload('archived'),
       412: onNewUpload('active', unsupportedTusVersion),
       413: onNewUpload('active', { 'upload-length': String(2 ** 50) }),
+    },
+  },
+  createLinkUpload: {
+    build: onNewLinkUpload(),
+    byStatus: {
+      408: onNewLinkUpload({}, { bytes: uploadBytes() }),
+      409: onNewLinkUpload({ archived: true }),
+      410: onNewLinkUpload({ revoked: true }),
+      412: onNewLinkUpload({}, unsupportedTusVersion),
+      413: onNewLinkUpload({ maxBytes: 1 }),
+      415: onNewLinkUpload(
+        { contentTypes: ['image/*'] },
+        { 'upload-metadata': `filename eA==,filetype ${toBase64('text/plain')}` },
+      ),
+      460: onNewLinkUpload(
+        {},
+        {
+          bytes: uploadBytes(),
+          'upload-length': String(uploadBytes().length),
+          'upload-metadata': `filename eA==,sha256 ${toBase64(hash('sha256', 'other bytes'))}`,
+        },
+      ),
+    },
+  },
+  getLinkUpload: {
+    build: onLinkUpload(),
+    byStatus: {
+      409: onLinkUpload({ archived: true }),
+      410: onLinkUpload({ revoked: true }),
+      412: onLinkUpload({}, unsupportedTusVersion),
+    },
+  },
+  appendLinkUpload: {
+    build: onLinkUpload({ chunk: true }),
+    byStatus: {
+      409: onLinkUpload({ chunk: true, archived: true }),
+      410: onLinkUpload({ chunk: true, expired: true }),
+      412: onLinkUpload({ chunk: true }, unsupportedTusVersion),
+      413: onLinkUpload({ chunk: true }, {}, 'and more'),
+      415: onLinkUpload({ chunk: true, contentTypes: ['image/*'] }),
+      460: onLinkUpload({ chunk: true }, wrongChecksum),
+    },
+  },
+  deleteLinkUpload: {
+    build: onLinkUpload(),
+    byStatus: {
+      409: onLinkUpload({ archived: true }),
+      410: onLinkUpload({ revoked: true }),
+      412: onLinkUpload({}, unsupportedTusVersion),
     },
   },
   getUploadOptions: noInput,
