@@ -14,7 +14,7 @@ import { createMember } from '../support/database/db-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { finishUpload } from '../../services/storage/uploads/finish-upload.ts'
 import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
-import { openUpload } from '../../services/storage/uploads/uploads.ts'
+import { accessOf, openUpload, type UploadRequest } from '../../services/storage/uploads/uploads.ts'
 import { cuttingProxy } from '../support/http/cutting-proxy.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { bootstrapKey, spawnServer } from '../support/server/process.ts'
@@ -652,9 +652,9 @@ t.test('a request that has lost the lease does not delete the upload on a sha256
   const lease = await acquireUploadLease(database, idOf(path))
   await prisma.upload.update({ where: { id: idOf(path) }, data: { holder: 'other' } })
   const principal = { userId: person.id, accountId: person.id, serviceAccountId: null, projectIds: null }
-  const request = { params: { id: idOf(path) }, principal }
-  const upload = await openUpload(database, request as never)
-  await t.rejects(finishUpload(database, server.services, request as never, upload, lease), {
+  const access = accessOf({ principal } as UploadRequest, idOf(path))
+  const upload = await openUpload(database, access)
+  await t.rejects(finishUpload(database, server.services, access, upload, lease), {
     code: 'CONFLICT',
   })
   t.ok(await rowOf(path), 'the upload belongs to the new holder')

@@ -92,7 +92,7 @@ t.test('a link is created, listed, used and revoked; its URLs are returned once'
     metadata: { ticket: 'OPS-1' },
   })
   t.equal(created.status, 201)
-  const { url, upload_url, ...link } = created.body
+  const { url, upload_url, tus_url, ...link } = created.body
   t.same(link, {
     id: link.id,
     project_id: null,
@@ -113,6 +113,7 @@ t.test('a link is created, listed, used and revoked; its URLs are returned once'
   t.match(token, /^[\w-]{43}$/)
   t.equal(url, `${server.url}/upload/${token}`)
   t.equal(upload_url, `${server.url}/v1/storage/upload-links/${token}/files`)
+  t.equal(tus_url, `${server.url}/v1/storage/upload-links/${token}/uploads`)
   const [{ stored }] = await server.services.database.sql(
     statement<{ stored: string }>(
       "SELECT encode(digest, 'hex') AS stored FROM upload_links ORDER BY id DESC LIMIT 1",

@@ -13,7 +13,8 @@ export interface FinishedUpload {
 
 export interface ClientOptions {
   endpoint: string
-  key: string
+  /** None for an upload by link. */
+  key?: string
   metadata?: Record<string, string>
   chunkSize?: number
   /** Whether the first bytes are sent with the creation. */
@@ -37,7 +38,7 @@ export async function uploadWithTusClient(
   return await new Promise((resolve, reject) => {
     const upload = new Upload(file as Buffer, {
       endpoint,
-      headers: { authorization: `Bearer ${key}` },
+      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
       metadata,
       chunkSize,
       uploadDataDuringCreation: sendWithCreation,
@@ -79,13 +80,16 @@ export interface TusClient {
   delete(path: string): Promise<Reply>
 }
 
-/** Sends single requests of the protocol and validates each response against the spec. */
-export function tusClient(url: string, key: string): TusClient {
+/**
+ * Sends single requests of the protocol and validates each response against the spec. `path` is where uploads
+ * are created.
+ */
+export function tusClient(url: string, key: string | null, path = '/storage/uploads'): TusClient {
   const client = createClient(url, key)
   const version = { 'tus-resumable': '1.0.0' }
   const tus: TusClient = {
     create: (length, metadata = { filename: 'file.bin' }, headers = {}, body) =>
-      client.call('POST', '/storage/uploads', {
+      client.call('POST', path, {
         raw: body,
         headers: {
           ...version,
@@ -106,7 +110,10 @@ export function tusClient(url: string, key: string): TusClient {
         headers: { ...version, 'upload-offset': String(offset), 'content-type': bytesType, ...headers },
       }),
     head: (path) =>
-      fetch(`${url}${path}`, { method: 'HEAD', headers: { ...version, authorization: `Bearer ${key}` } }),
+      fetch(`${url}${path}`, {
+        method: 'HEAD',
+        headers: { ...version, ...(key !== null && { authorization: `Bearer ${key}` }) },
+      }),
     delete: (path) => client.call('DELETE', path, { headers: version }),
   }
   return tus
