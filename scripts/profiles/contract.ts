@@ -18,7 +18,8 @@ const rarelyReached = `
   downloadAccountExport createEmbeddings sendToolResults getCustomerByExternalId previewSubscription
   getPaymentMethod setDefaultPaymentMethod deletePaymentMethod openPortal submitPortalCard
   showPortalPlans submitPortalSubscription createBudget getBudget updateBudget patchBudget deleteBudget
-  uploadByLink createLinkUpload getLinkUpload appendLinkUpload deleteLinkUpload showUploadPage submitUploadPage getFileImage getImageByLink
+  uploadByLink showUploadPage submitUploadPage getFileImage getImageByLink
+  createLinkUpload getLinkUpload appendLinkUpload deleteLinkUpload
   getTrashedFile deleteTrashedFile restoreFile getJob cancelJob
   getFileVersion downloadFileVersion restoreFileVersion deleteFileVersion replaceFileContent
   getSharedFolder leaveSharedFolder signUploadParts completeUpload

@@ -1186,7 +1186,6 @@ export const fixtures: Record<OperationId, Fixture> = {
     byStatus: {
       409: onLinkUpload({ archived: true }),
       410: onLinkUpload({ revoked: true }),
-      412: onLinkUpload({}, unsupportedTusVersion),
     },
   },
   getUploadOptions: noInput,
