@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { sandboxCommand } from '../../services/ai/parsing/sandbox-process.ts'
+import { sandboxCommand } from '../../infra/sandbox/process.ts'
 import {
   defaultLimits,
   parseDocument,
@@ -368,7 +368,7 @@ t.test(
 )
 
 t.test('without a free file descriptor a document is refused and the process goes on', async (t) => {
-  const module = new URL('../../services/ai/parsing/sandbox-process.ts', import.meta.url).href
+  const module = new URL('../../infra/sandbox/process.ts', import.meta.url).href
   const code = `
     import { openSync } from 'node:fs'
     const { runParser } = await import(${JSON.stringify(module)})
@@ -389,7 +389,7 @@ t.test('without a free file descriptor a document is refused and the process goe
 })
 
 t.test('a compromised parser has no access to files, processes or the network', async (t) => {
-  const sandbox = new URL('../../services/ai/parsing/sandbox-network.ts', import.meta.url).href
+  const sandbox = new URL('../../infra/sandbox/network.ts', import.meta.url).href
   const attempts = {
     reading: "(await import('node:fs')).readFileSync('/etc/hostname')",
     listing: "(await import('node:fs')).readdirSync('/')",

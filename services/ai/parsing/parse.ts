@@ -7,7 +7,7 @@ import type { ChunkingOptions, ChunkRange } from './chunker.ts'
 import { ParsingError } from './errors.ts'
 import { type ChunkedText, decodeAnswer, maxAnswerBytes } from './wire-format.ts'
 import type { DocumentWarning } from './warnings.ts'
-import { runParser } from './sandbox-process.ts'
+import { runParser } from '../../../infra/sandbox/process.ts'
 
 export { ParsingError, type ParsingErrorCode } from './errors.ts'
 

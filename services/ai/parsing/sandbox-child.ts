@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { Socket } from 'node:net'
 import { parseArgs } from 'node:util'
-import { blockNetwork } from './sandbox-network.ts'
+import { blockNetwork } from '../../../infra/sandbox/network.ts'
 import { encodeAnswer, startedByte } from './wire-format.ts'
 
 const { values } = parseArgs({
