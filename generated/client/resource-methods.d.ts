@@ -1513,7 +1513,7 @@ export interface StorageFilesImageResource {
   /**
    * Get a file as an image: `GET /v1/storage/files/{id}/image`
    *
-   * Returns a picture in a size of at most 2048 × 2048 pixels, without its metadata; of an animation, the first frame. PNG, JPEG, WebP, GIF and AVIF files can be shown, up to 50 MiB. `width` and `height` are rounded up to the next of 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536 and 2048; if one is omitted, it follows from the other, and by default the image fits into 1024 × 1024 pixels. 409 with the constraint `picture` means that the file cannot be shown. Files with the visibility `public` need no API key.
+   * Returns a picture in a size of at most 2048 × 2048 pixels, without its metadata; of an animation, the first frame, and of a PDF, the first page. PNG, JPEG, WebP, GIF, AVIF and PDF files can be shown, up to 50 MiB. `width` and `height` are rounded up to the next of 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536 and 2048; if one is omitted, it follows from the other, and by default the image fits into 1024 × 1024 pixels. 409 with the constraint `picture` means that the file cannot be shown. Files with the visibility `public` need no API key.
    *
    * @param id The ID of a file. It starts with `file_`.
    * @param query The query parameters.

@@ -1,4 +1,4 @@
-// Blocks the network in the parser process, which the permission model of Node 24 does not cover.
+// Blocks the network in a sandboxed process, which the permission model of Node 24 does not cover.
 import { Socket } from 'node:net'
 import { registerHooks } from 'node:module'
 
@@ -10,7 +10,7 @@ const blockedModules = new RegExp(
 /** After this call the process cannot open connections or import modules that can. */
 export function blockNetwork(): void {
   const refuse = (): never => {
-    throw new Error('The parser process has no network access.')
+    throw new Error('A sandboxed process has no network access.')
   }
   Socket.prototype.connect = refuse
   Object.assign(globalThis, { fetch: refuse, WebSocket: undefined, EventSource: undefined })

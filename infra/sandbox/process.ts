@@ -1,4 +1,4 @@
-// Runs the parser in a sandboxed process, one per document. The process is killed when it exceeds its limits
+// Runs a program in a sandboxed process, one per document. The process is killed when it exceeds its limits
 // of time, memory or answer size, and exits when this process does.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -6,8 +6,15 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { ParsingError, type ParsingErrorCode } from './errors.ts'
-import { isWholeAnswer, startedByte } from './wire-format.ts'
+import { isWholeAnswer, startedByte } from './answer.ts'
+import { SandboxError, type SandboxErrorCode } from './errors.ts'
+
+export interface Program {
+  /** The file that calls `runProgram`. */
+  path: string
+  /** The files and folders that it reads besides the npm packages. None of them is secret. */
+  readable: string[]
+}
 
 export interface ProcessLimits {
   /** Wall-clock time. */
@@ -19,7 +26,6 @@ export interface ProcessLimits {
 }
 
 const here = dirname(fileURLToPath(import.meta.url))
-const program = join(here, 'sandbox-child.ts')
 const memoryPollMs = 50
 const maxStderr = 4096
 const shell = '/bin/sh'
@@ -30,21 +36,28 @@ const shell = '/bin/sh'
 const heapShare = 0.6
 
 /**
- * The answer of the parser process, without the started byte. `document` is a file descriptor.
- * Throws ParsingError, the signal's reason after an abort, and an Error if the process cannot start.
+ * The answer of the process, without the started byte. `document` is its bytes or a file descriptor.
+ * Throws SandboxError, the signal's reason after an abort, and an Error if the process cannot start.
  */
-export async function runParser(
-  document: number,
+export async function runSandboxed(
+  program: Program,
+  document: number | Buffer,
   args: string[],
   limits: ProcessLimits,
   signal?: AbortSignal,
 ): Promise<Buffer> {
   signal?.throwIfAborted()
-  const parser = new ParserProcess(spawnParser(document, args, limits), limits)
-  const abort = (): void => parser.kill(signal?.reason)
+  const child = spawnSandboxed(program, document, args, limits)
+  const sandboxed = new SandboxedProcess(child, limits)
+  if (typeof document !== 'number') {
+    // The process may end before it has read everything.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(document)
+  }
+  const abort = (): void => sandboxed.kill(signal?.reason)
   signal?.addEventListener('abort', abort, { once: true })
   try {
-    return await parser.answer
+    return await sandboxed.answer
   } finally {
     signal?.removeEventListener('abort', abort)
   }
@@ -52,47 +65,52 @@ export async function runParser(
 
 /** The command that runs Node with these arguments, allowed to read the program's files and to compute. */
 export function sandboxCommand(
+  { readable }: Pick<Program, 'readable'>,
   { seconds, memoryBytes }: Omit<ProcessLimits, 'answerBytes'>,
   args: string[],
 ): { command: string; args: string[] } {
   const heapMegabytes = Math.max(64, Math.floor((memoryBytes * heapShare) / 2 ** 20))
   const flags = [
     '--permission',
-    ...readablePaths().map((path) => `--allow-fs-read=${path}`),
+    ...[...ownPaths(), ...readable].map((path) => `--allow-fs-read=${path}`),
     '--disallow-code-generation-from-strings',
     `--max-old-space-size=${heapMegabytes}`,
     '--v8-pool-size=1',
     '--no-warnings',
   ]
   if (!existsSync(shell)) return { command: process.execPath, args: [...flags, ...args] }
-  // Kernel limits: CPU time, in case this process dies and cannot stop the parser; no file writes, no core
+  // Kernel limits: CPU time, in case this process dies and cannot stop the program; no file writes, no core
   // dumps. Without NODE_OPTIONS no other module is preloaded.
   const cpuSeconds = Math.ceil(2 * seconds) + 5
   const script = `ulimit -t ${cpuSeconds}; ulimit -f 0; ulimit -c 0; unset NODE_OPTIONS; exec "$0" "$@"`
   return { command: shell, args: ['-c', script, process.execPath, ...flags, ...args] }
 }
 
-function spawnParser(document: number, options: string[], limits: ProcessLimits): ChildProcess {
-  const { command, args } = sandboxCommand(limits, [program, ...options])
+function spawnSandboxed(
+  program: Program,
+  document: number | Buffer,
+  options: string[],
+  limits: ProcessLimits,
+): ChildProcess {
+  const { command, args } = sandboxCommand(program, limits, [program.path, ...options])
   const { SystemRoot } = process.env
   return spawn(command, args, {
     cwd: here,
     env: SystemRoot === undefined ? {} : { SystemRoot },
-    stdio: [document, 'ignore', 'pipe', 'pipe'],
+    stdio: [typeof document === 'number' ? document : 'pipe', 'ignore', 'pipe', 'pipe'],
     windowsHide: true,
   })
 }
 
-/** The modules of this folder, `infra/text.ts`, the npm packages and package.json. None of them is secret. */
-function readablePaths(): string[] {
-  const resolved = createRequire(import.meta.url).resolve('mammoth')
+/** The modules of this folder, the npm packages and package.json. */
+function ownPaths(): string[] {
+  const resolved = createRequire(import.meta.url).resolve('fastify')
   const nodeModules = `${sep}node_modules${sep}`
   const packages = resolved.slice(0, resolved.lastIndexOf(nodeModules) + nodeModules.length)
-  const root = join(here, '..', '..', '..')
-  return [`${here}${sep}`, packages, join(root, 'package.json'), join(root, 'infra', 'text.ts')]
+  return [`${here}${sep}`, packages, join(here, '..', '..', 'package.json')]
 }
 
-class ParserProcess {
+class SandboxedProcess {
   /** Settles when the process has ended. */
   answer: Promise<Buffer>
   #child: ChildProcess
@@ -111,7 +129,7 @@ class ParserProcess {
       this.answer = new Promise((_resolve, reject) => child.once('error', reject))
       return
     }
-    const timeout = setTimeout(() => this.kill(new ParsingError('too_slow')), seconds * 1000)
+    const timeout = setTimeout(() => this.kill(new SandboxError('too_slow')), seconds * 1000)
     const memoryPoll = setInterval(() => void this.#checkMemory(memoryBytes), memoryPollMs)
     const output = child.stdio[3] as NodeJS.ReadableStream
     output.on('data', (part: Buffer) => this.#receive(part))
@@ -156,7 +174,7 @@ class ParserProcess {
   #receive(part: Buffer): void {
     if (this.#killReason !== undefined) return
     this.#length += part.length
-    if (this.#length > this.#answerBytes) this.kill(new ParsingError('too_large'))
+    if (this.#length > this.#answerBytes) this.kill(new SandboxError('too_large'))
     else this.#parts.push(part)
   }
 
@@ -164,7 +182,7 @@ class ParserProcess {
   async #checkMemory(memoryBytes: number): Promise<void> {
     const status = await readFile(`/proc/${this.#child.pid}/status`, 'latin1').catch(() => '')
     const kilobytes = Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0)
-    if (kilobytes * 1024 > memoryBytes) this.kill(new ParsingError('too_much_memory'))
+    if (kilobytes * 1024 > memoryBytes) this.kill(new SandboxError('too_much_memory'))
   }
 
   /** Why the process ended without a complete answer, or null. */
@@ -173,12 +191,12 @@ class ParserProcess {
     const hasStarted = this.#parts[0]?.[0] === startedByte
     if (hasStarted && code === 0) return null
     if (!hasStarted && code !== null && !/heap|memory/i.test(this.#stderr))
-      return new Error(`The parser process did not start (exit code ${code}): ${this.#stderr}`)
-    return new ParsingError(errorCodeOf(signal ?? '', code, this.#stderr))
+      return new Error(`The sandboxed process did not start (exit code ${code}): ${this.#stderr}`)
+    return new SandboxError(errorCodeOf(signal ?? '', code, this.#stderr))
   }
 }
 
-function errorCodeOf(signal: string, code: number | null, stderr: string): ParsingErrorCode {
+function errorCodeOf(signal: string, code: number | null, stderr: string): SandboxErrorCode {
   if (signal === 'SIGXCPU') return 'too_slow'
   // A SIGKILL that this process did not send comes from the kernel when the system is out of memory.
   if (

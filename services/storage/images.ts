@@ -1,4 +1,4 @@
-// Images of files that are pictures: scaled, encoded anew and cached. The sizes are rounded up to steps, so
+// Images of files that are pictures, and of the first pages of PDFs: scaled, encoded anew and cached. The sizes are rounded up to steps, so
 // that a file has few variants; requests for one variant share its rendering.
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
@@ -11,7 +11,9 @@ import { BlobNotFound, type BlobStore } from './blobs/blob-store.ts'
 import { withoutBlob } from './download.ts'
 import type { FileRow } from './files.ts'
 import { ImageCache } from './image-cache.ts'
-import { decoding, isPicture, openPicture, translateErrors } from './pictures.ts'
+import { SandboxError } from '../../infra/sandbox/errors.ts'
+import { renderFirstPage, type Pixels } from './pdf-page.ts'
+import { decoding, isPicture, openPicture, openPixels, translateErrors } from './pictures.ts'
 
 export interface ImageQuery {
   width?: number
@@ -38,6 +40,7 @@ const maxSourceBytes = 50 * 1024 * 1024
 const maxCachedBytes = 512 * 1024 * 1024
 /** Part of the names of variants: a change of the rendering makes others. */
 const version = 1
+const pdf = 'application/pdf'
 
 export interface Images {
   /** The image of a file as a response. @throws 409 for a file that cannot be shown as an image. */
@@ -90,7 +93,9 @@ export function createImages(storageDir: string, maxBytes = maxCachedBytes): Ima
         const work = semaphore
           .run(user, async () => {
             const source = await sourceOf(db, store, file)
-            const bytes = await decoding(() => render(source, variant))
+            const picture =
+              file.content_type === pdf ? await renderFirstPage(source).catch(unshowable) : source
+            const bytes = await decoding(() => render(picture, variant))
             await cache.put(name, bytes)
             return bytes
           })
@@ -121,9 +126,10 @@ function stepOf(size: number | undefined): number | null {
 }
 
 function requireShowable({ content_type: type, bytes }: FileRow): void {
-  if (!isPicture(type)) throw conflict('picture', `A file of the type ${type} cannot be shown as an image.`)
+  if (!isPicture(type) && type !== pdf)
+    throw conflict('picture', `A file of the type ${type} cannot be shown as an image.`)
   if (bytes > maxSourceBytes)
-    throw conflict('picture', `A picture of more than ${maxSourceBytes} bytes cannot be shown as an image.`)
+    throw conflict('picture', `A file of more than ${maxSourceBytes} bytes cannot be shown as an image.`)
 }
 
 /** The content of a file of at most `maxSourceBytes`. */
@@ -136,9 +142,21 @@ async function sourceOf(db: Db, store: BlobStore, file: FileRow): Promise<Buffer
   return Buffer.concat(chunks)
 }
 
-async function render(source: Buffer<ArrayBuffer>, { width, height, fit, format }: Variant): Promise<Buffer> {
+/** The error for a PDF whose first page cannot be rendered. */
+function unshowable(error: unknown): never {
+  if (!(error instanceof SandboxError)) throw error
+  throw conflict(
+    'picture',
+    'The PDF is damaged, protected by a password, or too large to be shown as an image.',
+  )
+}
+
+async function render(
+  source: Buffer<ArrayBuffer> | Pixels,
+  { width, height, fit, format }: Variant,
+): Promise<Buffer> {
   try {
-    const { decoder } = await openPicture(source)
+    const { decoder } = await ('width' in source ? openPixels(source) : openPicture(source))
     // A very narrow picture with one side given would become longer than the largest step.
     const box = { width: width ?? 2048, height: height ?? 2048 }
     const background = { r: 255, g: 255, b: 255, alpha: 0 }

@@ -3,6 +3,7 @@
 import pLimit from 'p-limit'
 import type { Metadata, Sharp } from 'sharp'
 import { invalidField, unavailable } from '../../infra/errors.ts'
+import type { Pixels } from './pdf-page.ts'
 
 const acceptedTypes = new Set([
   'image/png',
@@ -52,6 +53,12 @@ export async function openPicture(bytes: Buffer<ArrayBuffer>): Promise<OpenPictu
     .timeout({ seconds: timeoutSeconds })
     .autoOrient()
   return { sharp, decoder }
+}
+
+/** Pixels as a picture. */
+export async function openPixels({ data, width, height }: Pixels): Promise<OpenPicture> {
+  const sharp = await (loading ??= loadSharp())
+  return { sharp, decoder: sharp(data, { raw: { width, height, channels: 4 } }) }
 }
 
 function maxPixels({ format, width, height, depth }: Metadata): number {

@@ -8,6 +8,7 @@ import { sandboxCommand } from '../../infra/sandbox/process.ts'
 import {
   defaultLimits,
   parseDocument,
+  parserProgram,
   type DocumentSource,
   type ParseResult,
   type ParsingLimits,
@@ -371,10 +372,11 @@ t.test('without a free file descriptor a document is refused and the process goe
   const module = new URL('../../infra/sandbox/process.ts', import.meta.url).href
   const code = `
     import { openSync } from 'node:fs'
-    const { runParser } = await import(${JSON.stringify(module)})
+    const { runSandboxed } = await import(${JSON.stringify(module)})
+    const program = { path: 'none', readable: [] }
     const limits = { seconds: 10, memoryBytes: 2 ** 28, answerBytes: 2 ** 20 }
     const document = openSync('/dev/null')
-    const parse = () => runParser(document, [], limits).catch((error) => error)
+    const parse = () => runSandboxed(program, document, [], limits).catch((error) => error)
     await parse()
     try {
       for (;;) openSync('/dev/null')
@@ -412,7 +414,7 @@ t.test('a compromised parser has no access to files, processes or the network', 
       )
       .join('\n')}
     console.log(JSON.stringify(outcomes))`
-  const { command, args } = sandboxCommand(defaultLimits, ['--input-type=module', '-e', code])
+  const { command, args } = sandboxCommand(parserProgram, defaultLimits, ['--input-type=module', '-e', code])
   const { stdout, stderr } = spawnSync(command, args, { encoding: 'utf8', env: {} })
   t.same(
     JSON.parse(stdout || JSON.stringify({ stderr })),

@@ -1,13 +1,15 @@
 // Parses a document into its text and the chunks that searches return. Parsing runs in a separate sandboxed
 // process, because documents come from untrusted users.
 import { open } from 'node:fs/promises'
-import { extname } from 'node:path'
+import { dirname, extname, join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { SandboxError } from '../../../infra/sandbox/errors.ts'
+import { runSandboxed, type Program } from '../../../infra/sandbox/process.ts'
 import { charsetParameter } from './charset.ts'
 import type { ChunkingOptions, ChunkRange } from './chunker.ts'
 import { ParsingError } from './errors.ts'
-import { type ChunkedText, decodeAnswer, maxAnswerBytes } from './wire-format.ts'
+import { type ChunkedText, decodeResult, maxAnswerBytes } from './wire-format.ts'
 import type { DocumentWarning } from './warnings.ts'
-import { runParser } from '../../../infra/sandbox/process.ts'
 
 export { ParsingError, type ParsingErrorCode } from './errors.ts'
 
@@ -48,6 +50,13 @@ export const defaultLimits: Readonly<ParsingLimits> = {
   inputBytes: 100 * 2 ** 20,
 }
 
+const here = dirname(fileURLToPath(import.meta.url))
+/** The parser, which reads the modules of this folder. */
+export const parserProgram: Program = {
+  path: join(here, 'sandbox-child.ts'),
+  readable: [`${here}${sep}`, join(here, '../../../infra/text.ts')],
+}
+
 export interface DocumentSource {
   /** Path of a local file with the bytes. */
   path: string
@@ -74,13 +83,16 @@ export async function parseDocument(
     const { size } = await file.stat()
     if (size === 0) throw new ParsingError('empty')
     if (size > inputBytes) throw new ParsingError('too_large')
-    const answer = await runParser(
+    const answer = await runSandboxed(
+      parserProgram,
       file.fd,
       parserArguments(source, chunking, outputBytes),
       { seconds, memoryBytes, answerBytes: maxAnswerBytes(outputBytes) },
       signal,
     )
-    return await toParseResult(decodeAnswer(answer, outputBytes))
+    return await toParseResult(decodeResult(answer, outputBytes))
+  } catch (error) {
+    throw error instanceof SandboxError ? new ParsingError(error.code) : error
   } finally {
     await file.close()
   }

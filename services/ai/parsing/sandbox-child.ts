@@ -1,10 +1,7 @@
-// The parser process. It reads the document from file descriptor 0, writes the answer to descriptor 3, and
-// exits when the parent closes that descriptor. It can open only the program's own files, and no connections.
+// The parser process.
 import { readFileSync } from 'node:fs'
-import { Socket } from 'node:net'
 import { parseArgs } from 'node:util'
-import { blockNetwork } from '../../../infra/sandbox/network.ts'
-import { encodeAnswer, startedByte } from './wire-format.ts'
+import { runProgram } from '../../../infra/sandbox/program.ts'
 
 const { values } = parseArgs({
   options: {
@@ -16,23 +13,18 @@ const { values } = parseArgs({
     output: { type: 'string' },
   },
 })
-const parent = new Socket({ fd: 3, readable: true, writable: true })
-parent.on('close', () => process.exit())
-parent.on('error', () => process.exit())
-parent.resume()
-blockNetwork()
-// Load the parsers before the first byte: the parent can then distinguish a program that does not start from
-// a document that cannot be parsed.
-const { parseOrError } = await import('./parsers.ts')
-parent.write(Buffer.from([startedByte]))
-parent.end(
-  encodeAnswer(
-    await parseOrError(() => readFileSync(0), {
-      contentType: values.type ?? '',
-      extension: values.extension ?? '',
-      charset: values.charset || null,
-      outputBytes: Number(values.output),
-      chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) },
-    }),
-  ),
-)
+
+await runProgram(async () => {
+  const { parseOrError } = await import('./parsers.ts')
+  const { encodeResult } = await import('./wire-format.ts')
+  return async () =>
+    encodeResult(
+      await parseOrError(() => readFileSync(0), {
+        contentType: values.type ?? '',
+        extension: values.extension ?? '',
+        charset: values.charset || null,
+        outputBytes: Number(values.output),
+        chunking: { maxTokens: Number(values.tokens), overlapTokens: Number(values.overlap) },
+      }),
+    )
+})

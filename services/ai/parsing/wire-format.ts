@@ -1,12 +1,10 @@
-// The binary answer of the parser process: one started byte, then the result or an error code. The receiver
-// validates everything, because a malicious document may control the parser process.
+// The answer of the parser process: the result or an error code. The receiver validates everything, because a
+// malicious document may control the parser process.
+import { decodeAnswer, encodeAnswer } from '../../../infra/sandbox/answer.ts'
 import type { ChunkRange } from './chunker.ts'
 import { ParsingError, parsingErrorCodes, type ParsingErrorCode } from './errors.ts'
 import { charsetOf } from './charset.ts'
 import { maxWarningPages, warningCodes, type DocumentWarning } from './warnings.ts'
-
-/** The first byte that the process writes, once its modules are loaded. */
-export const startedByte = 0x52
 
 export interface ChunkedText {
   text: string
@@ -43,8 +41,9 @@ export function maxAnswerBytes(textBytes: number): number {
   return 2 * textBytes + (1 << 20)
 }
 
-export function encodeAnswer(result: ChunkedText | ParsingFailure): Buffer {
-  if ('error' in result) return encodeParts(result, '')
+export function encodeResult(result: ChunkedText | ParsingFailure): Buffer {
+  const encode = (facts: Facts, text: string): Buffer => encodeAnswer(facts, Buffer.from(text))
+  if ('error' in result) return encode(result, '')
   const { text, chunks, pages, tokens, charset, warnings } = result
   const headings = [...new Set(chunks.map(({ heading }) => heading ?? ''))]
   const indexes = new Map(headings.map((heading, index) => [heading, index]))
@@ -57,24 +56,16 @@ export function encodeAnswer(result: ChunkedText | ParsingFailure): Buffer {
       tokens,
     ],
   )
-  return encodeParts({ pages, tokens, charset, warnings, headings, chunks: tuples }, text)
-}
-
-/** The lengths of both parts as 32-bit integers, the facts as JSON, the text as UTF-8. */
-function encodeParts(facts: Facts, text: string): Buffer {
-  const [json, bytes] = [Buffer.from(JSON.stringify(facts)), Buffer.from(text)]
-  const lengths = Buffer.alloc(8)
-  lengths.writeUInt32LE(json.length, 0)
-  lengths.writeUInt32LE(bytes.length, 4)
-  return Buffer.concat([lengths, json, bytes])
+  return encode({ pages, tokens, charset, warnings, headings, chunks: tuples }, text)
 }
 
 /**
- * Throws the ParsingError that the answer contains, `damaged` for an invalid answer, and `too_large` for a
+ * Throws the ParsingError that the answer contains, SandboxError or `damaged` for an invalid answer, and `too_large` for a
  * text of more than `textBytes` UTF-8 bytes.
  */
-export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
-  const { facts, text } = decodeParts(bytes)
+export function decodeResult(bytes: Buffer, textBytes: number): ChunkedText {
+  const { facts, content } = decodeAnswer(bytes)
+  const text = content.toString()
   const { error, warnings } = facts
   if (!areWarnings(warnings)) throw new ParsingError('damaged')
   if (parsingErrorCodes.includes(error)) throw new ParsingError(error, undefined, warnings)
@@ -103,21 +94,6 @@ export function decodeAnswer(bytes: Buffer, textBytes: number): ChunkedText {
       tokens,
     })),
   }
-}
-
-/** Whether the bytes have the lengths that they start with. */
-export function isWholeAnswer(bytes: Buffer): boolean {
-  return bytes.length >= 8 && bytes.length === 8 + bytes.readUInt32LE(0) + bytes.readUInt32LE(4)
-}
-
-function decodeParts(bytes: Buffer): { facts: any; text: string } {
-  if (!isWholeAnswer(bytes)) throw new ParsingError('damaged')
-  const textStart = 8 + bytes.readUInt32LE(0)
-  try {
-    const facts: unknown = JSON.parse(bytes.toString('utf8', 8, textStart))
-    if (typeof facts === 'object' && facts !== null) return { facts, text: bytes.toString('utf8', textStart) }
-  } catch {}
-  throw new ParsingError('damaged')
 }
 
 function isCount(value: unknown): value is number {

@@ -15,7 +15,7 @@ import {
   type ParsingLimits,
 } from '../../../services/ai/parsing/parse.ts'
 import { parseOrError } from '../../../services/ai/parsing/parsers.ts'
-import { decodeAnswer, encodeAnswer } from '../../../services/ai/parsing/wire-format.ts'
+import { decodeResult, encodeResult } from '../../../services/ai/parsing/wire-format.ts'
 import type { TestServer } from '../server/server.ts'
 
 /** Indexes the documents of the server until the test ends. */
@@ -47,5 +47,5 @@ export async function parseInProcess(
   const extension = extname(name).slice(1).toLowerCase()
   const charset = charsetParameter(declaredType)
   const answer = await parseOrError(() => bytes, { contentType, extension, charset, outputBytes, chunking })
-  return await toParseResult(decodeAnswer(encodeAnswer(answer), outputBytes))
+  return await toParseResult(decodeResult(encodeResult(answer), outputBytes))
 }
