@@ -109,7 +109,7 @@ export const storageUploads = {
   },
 } satisfies Handlers<'storage-uploads'>
 
-/** A tus client is about to resume, so it needs the final offset: the request that still writes stops first. */
+/** A tus client is about to resume, so it needs the final offset: a request that still writes stops first. */
 async function readProgress(
   db: Db,
   access: UploadAccess,

@@ -1377,9 +1377,9 @@ export const insertUpload = one<{ id: string; project_id: string | null; user_id
   INSERT INTO uploads (id, project_id, user_id, workspace_id, upload_link_id, name, path, folder_id,
     declared_content_type, visibility,
     metadata, tags, file_expires_at, sha256, on_conflict, raw_metadata, length, created_at, expires_at)
-  VALUES ($1, $2, $3, coalesce($2, $3), $4, $5, $6, $7,
-    $8, $9, $10, $11, $12, $13, $14,
-    $15, $16, $17, $18)
+  VALUES ($1, $2, $3, coalesce($2, $3), $4,
+    $5, $6, $7, $8, $9,
+    $10, $11, $12, $13, $14, $15, $16, $17, $18)
   RETURNING *
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,
@@ -2610,8 +2610,8 @@ export interface LockFilesRow {
 }
 
 /**
- * Locks an upload link until the transaction ends. Returns how many uploads by it are in progress (`open`), and
- * how many it may still take (`left`).
+ * Locks an upload link until the transaction ends. Returns how many uploads by it are in progress (`open`),
+ * and how many it may still take (`left`).
  * @see prisma/sql/storage/lock-link-places.sql
  */
 export const lockLinkPlaces = one<{ id: string }, LockLinkPlacesRow>(

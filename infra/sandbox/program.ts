@@ -6,9 +6,9 @@ import { startedByte } from './answer.ts'
 import { blockNetwork } from './network.ts'
 
 /**
- * Runs the program of a sandboxed process. `load` loads its modules before the first byte: the parent can then
- * distinguish a program that does not start from a document that cannot be processed. What it returns makes
- * the answer.
+ * Runs the program of a sandboxed process. `load` loads its modules before the first byte: the parent can
+ * then distinguish a program that does not start from a document that cannot be processed. What it returns
+ * makes the answer.
  */
 export async function runProgram(load: () => Promise<() => Promise<Buffer>>): Promise<void> {
   const parent = new Socket({ fd: 3, readable: true, writable: true })

@@ -1,5 +1,5 @@
-// Images of files that are pictures, and of the first pages of PDFs: scaled, encoded anew and cached. The sizes are rounded up to steps, so
-// that a file has few variants; requests for one variant share its rendering.
+// Images of pictures and of the first pages of PDFs: scaled, encoded anew and cached. The sizes are rounded
+// up to steps, so that a file has few variants; requests for one variant share its rendering.
 import { hash } from 'node:crypto'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'

@@ -84,7 +84,8 @@ t.test('strangers see only public pictures, and those of links, which count', as
 const pdfWith = (contents: Buffer[], page = '/MediaBox [0 0 400 200]'): Buffer =>
   pdfOf([
     '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Kids [${contents.map((_, i) => `${3 + 2 * i} 0 R`).join(' ')}] /Count ${contents.length} >>`,
+    `<< /Type /Pages /Count ${contents.length} ` +
+      `/Kids [${contents.map((_, i) => `${3 + 2 * i} 0 R`).join(' ')}] >>`,
     ...contents.flatMap((content, i) => [
       `<< /Type /Page /Parent 2 0 R ${page} /Contents ${4 + 2 * i} 0 R >>`,
       content,

@@ -1,5 +1,5 @@
-// Resumable uploads by an upload link: without a key, within the limits of the link, which hold before the bytes
-// arrive and under concurrency.
+// Resumable uploads by an upload link: without a key, within the limits of the link, which hold before the
+// bytes arrive and under concurrency.
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'

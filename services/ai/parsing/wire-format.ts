@@ -60,8 +60,8 @@ export function encodeResult(result: ChunkedText | ParsingFailure): Buffer {
 }
 
 /**
- * Throws the ParsingError that the answer contains, SandboxError or `damaged` for an invalid answer, and `too_large` for a
- * text of more than `textBytes` UTF-8 bytes.
+ * Throws the ParsingError that the answer contains, SandboxError or `damaged` for an invalid answer, and
+ * `too_large` for a text of more than `textBytes` UTF-8 bytes.
  */
 export function decodeResult(bytes: Buffer, textBytes: number): ChunkedText {
   const { facts, content } = decodeAnswer(bytes)

@@ -35,7 +35,7 @@ async function lockLeasedUpload(tx: Transaction, id: string, lease: Lease): Prom
 
 /**
  * Creates the file of a complete, leased upload. Throws 460 and deletes the upload when the bytes do not
- * match its `sha256`, and 409 and deletes it when the place of the file is taken, as for what `access` refuses;
+ * match its `sha256`, 409 when the place of the file is taken, and 410 or 415 when an upload link refuses it;
  * after any other error the client can retry.
  * @returns the id of the file, also when it was created before.
  */
