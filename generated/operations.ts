@@ -3695,7 +3695,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   getUploadOptions: {
@@ -3740,7 +3740,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor"},
+    projectAccess: {"role":"editor","shares":true},
     secretAnswer: false
   },
   deleteUpload: {
@@ -3762,7 +3762,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: "getUpload",
     etag: false,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   appendUpload: {
@@ -3784,7 +3784,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   signUploadParts: {
@@ -3806,7 +3806,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: false,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   completeUpload: {
@@ -3828,7 +3828,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     ifMatch: null,
     etag: true,
     paged: false,
-    projectAccess: {"role":"editor","states":["active"]},
+    projectAccess: {"role":"editor","states":["active"],"shares":true},
     secretAnswer: false
   },
   getFile: {

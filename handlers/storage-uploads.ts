@@ -5,7 +5,8 @@ import { Replay } from '../infra/contract/replay.ts'
 import type { FilePart } from '../infra/contract/operation.ts'
 import type { Db } from '../infra/database/database.ts'
 import { payloadTooLarge } from '../infra/errors.ts'
-import { openWorkspace } from '../services/projects/workspaces.ts'
+import { openPlace } from '../services/storage/folders.ts'
+import { requireNoShare } from '../services/storage/shares.ts'
 import { accessByLink, createLinkUpload, forStranger } from '../services/storage/upload-links.ts'
 import { exceedsLength } from '../services/storage/uploads/append.ts'
 import { checksumAlgorithms } from '../services/storage/uploads/checksum.ts'
@@ -30,13 +31,12 @@ export const storageUploads = {
   async createUpload(request, services) {
     const { headers, body } = request
     const created = validateCreation(headers, services.config.uploadMaxBytes)
-    const { project_id: projectId = null } = created.fields
-    const { userId: ownerId } = request.principal
+    const { project_id: projectId, folder_id: folderId, visibility } = created.fields
     let upload!: StoredUpload
     const answer = await services.once(async (tx) => {
-      const workspaceId = await openWorkspace(tx, request, projectId, { lock: true })
-      const target = { workspaceId, projectId, ownerId, linkId: null }
-      upload = await insertUpload(tx, services, target, created)
+      const place = await openPlace(tx, request, { projectId, folderId }, { lock: true })
+      if (visibility === 'public') requireNoShare({ by_share: place.byShare }, 'publish files')
+      upload = await insertUpload(tx, services, { ...place, linkId: null }, created)
       return {
         status: 201 as const,
         body: toUpload(upload),

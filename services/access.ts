@@ -15,6 +15,7 @@ import { openMeter } from './payments/usage/meters.ts'
 import { openProject } from './projects/access.ts'
 import { openFile } from './storage/files.ts'
 import { openFolder, openPlace } from './storage/folders.ts'
+import { accessOf, openUpload } from './storage/uploads/uploads.ts'
 import { requireRecentSignIn } from './users/api-keys.ts'
 import type { Principal } from './users/authentication.ts'
 
@@ -32,14 +33,12 @@ export async function open(tx: Transaction, request: AccessRequest): Promise<voi
     await (id.startsWith('svc_') ? openServiceAccount : openOrganization)(tx, request)
   else if (operation.organizationSellers === true) await openSold(tx, request)
   else if (id.startsWith('prj_')) await openProject(tx, request)
+  else if (id.startsWith('upl_')) await openUpload(tx, accessOf(request, id))
   else if (operation.projectAccess?.shares === true)
     await (id.startsWith('fld_') ? openFolder : openFile)(tx, request)
   else {
     const found = await sql.findResource(tx, { id, user_id: principal.userId })
-    // An upload is in a workspace: its project decides.
-    if (found?.name === 'upload' && found.project_id !== null)
-      await openProject(tx, { ...request, params: { id: found.project_id } })
-    else await requireSaleAccess(tx, found, request, { name: found?.name ?? 'resource', id })
+    await requireSaleAccess(tx, found, request, { name: found?.name ?? 'resource', id })
   }
 }
 

@@ -100,14 +100,6 @@ SELECT 'subscription' AS name, s.seller_organization_id,
  WHERE its_project.id = s.project_id) AS project_status
 FROM subscriptions s WHERE s.id = $2
 UNION ALL
-SELECT 'upload' AS name, NULL AS seller_organization_id,
-  u.project_id, u.owner_id,
-(SELECT your_member.storage_role FROM members your_member
- WHERE your_member.project_id = u.project_id AND your_member.user_id = $1) AS your_role,
-(SELECT its_project.status FROM projects its_project
- WHERE its_project.id = u.project_id) AS project_status
-FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = $2
-UNION ALL
 SELECT 'folder' AS name, NULL AS seller_organization_id,
   d.project_id, d.owner_id,
 (SELECT your_member.storage_role FROM members your_member

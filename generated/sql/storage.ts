@@ -1378,8 +1378,8 @@ export const insertUpload = one<{ id: string; project_id: string | null; user_id
     declared_content_type, visibility,
     metadata, tags, file_expires_at, sha256, on_conflict, raw_metadata, length, created_at, expires_at)
   VALUES ($1, $2, $3, coalesce($2, $3), $4,
-    $5, $6, $7, $8, $9,
-    $10, $11, $12, $13, $14, $15, $16, $17, $18)
+    $5, $6, $7, $8, $9, $10, $11, $12,
+    $13, $14, $15, $16, $17, $18)
   RETURNING *
 )
 SELECT u.id, u.project_id, u.file_id, u.name, u.length,

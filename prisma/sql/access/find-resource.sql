@@ -45,10 +45,6 @@ SELECT 'subscription' AS name, s.seller_organization_id,
   {projects/access row=s role=payments_role}
 FROM subscriptions s WHERE s.id = :id
 UNION ALL
-SELECT 'upload' AS name, NULL AS seller_organization_id,
-  {projects/access row=u role=storage_role}
-FROM (SELECT id, project_id, user_id AS owner_id FROM uploads) u WHERE u.id = :id
-UNION ALL
 SELECT 'folder' AS name, NULL AS seller_organization_id,
   {projects/access row=d role=storage_role}
 FROM folders d WHERE d.id = :id AND d.deleted_at IS NULL

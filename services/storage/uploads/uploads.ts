@@ -3,15 +3,14 @@
 import type { components } from '../../../generated/types.ts'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/storage.ts'
-import { forbidden, gone, notFound } from '../../../infra/errors.ts'
+import { ApiError, forbidden, gone, notFound } from '../../../infra/errors.ts'
 import type { Config } from '../../../infra/config/config.ts'
 import { newId, timeOf } from '../../../infra/ids.ts'
 import type { OperationInfo } from '../../../infra/contract/operation.ts'
 import type { Emitter } from '../../events/emit.ts'
-import { openWorkspace } from '../../projects/workspaces.ts'
 import type { Principal } from '../../users/authentication.ts'
 import { requireFreePath } from '../file-places.ts'
-import { findFolder, normalizedPath } from '../folders.ts'
+import { findFolder, normalizedPath, openPlace, type OpenPlace } from '../folders.ts'
 import { quotaExceeded, quotaFor } from '../quota.ts'
 import type { Storage } from '../storage.ts'
 import type { UploadFields } from './metadata.ts'
@@ -122,20 +121,35 @@ export async function insertUpload(
 }
 
 /**
- * The access of a user: in a project the role and the state of the project decide, both as they are now;
- * otherwise only the user who created the upload has access.
+ * The access of a user: in a project the role and the state of the project decide, both as they are now, and
+ * in a shared folder the share; otherwise only the user who created the upload has access.
  */
 export function accessOf(request: UploadRequest, id: string): UploadAccess {
   return {
     id,
     find: async (db) => await sql.findUpload(db, { id }),
-    async authorize(db, { project_id: projectId, user_id: ownerId }, options) {
-      const workspaceId = await openWorkspace(db, request, projectId, options)
-      if (projectId === null && ownerId !== request.principal.userId)
+    async authorize(db, { project_id: projectId, user_id: ownerId, folder_id: folderId }, options) {
+      const place = await placeOf(db, request, { projectId, folderId }, options)
+      if (projectId === null && ownerId !== request.principal.userId && !place.byShare)
         throw forbidden('This upload belongs to another user.', 'owner')
-      return workspaceId
+      return place.workspaceId
     },
   }
+}
+
+/** Where the file of an upload will be. A folder that is deleted meanwhile will be made again. */
+async function placeOf(
+  db: Db,
+  request: UploadRequest,
+  { projectId, folderId }: { projectId: string | null; folderId: string | null },
+  options?: { lock?: boolean },
+): Promise<OpenPlace> {
+  try {
+    if (folderId !== null) return await openPlace(db, request, { folderId }, options)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error
+  }
+  return await openPlace(db, request, { projectId }, options)
 }
 
 /** Loads an upload and authorizes. `lock` locks its project and the upload. Throws 410 for an expired one. */
@@ -208,6 +222,7 @@ export function toLinkUpload(upload: StoredUpload): components['schemas']['LinkU
 export function toUpload({
   id,
   project_id,
+  folder_id,
   file_id,
   name,
   length,
@@ -217,5 +232,17 @@ export function toUpload({
   created_at,
   updated_at,
 }: StoredUpload): Upload {
-  return { id, project_id, file_id, name, length, offset, expires_at, created_by, created_at, updated_at }
+  return {
+    id,
+    project_id,
+    folder_id,
+    file_id,
+    name,
+    length,
+    offset,
+    expires_at,
+    created_by,
+    created_at,
+    updated_at,
+  }
 }
