@@ -1,11 +1,22 @@
-// `--help` and `--version` of every command. The help is the comment at the top of the command's file, unless
-// the command has a text of its own.
+// `--help` and `--version` of every command, and its end when nobody reads its output. The help is the comment
+// at the top of the command's file, unless the command has a text of its own.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { version } from './version.ts'
 
-/** Prints what is asked for and exits. Call it before anything else. */
+/** The exit code of a program that SIGPIPE ends. */
+const brokenPipe = 141
+
+/**
+ * Prints what is asked for and exits. Call it before anything else: from then on the process also ends,
+ * without a message, when the reader of its output has gone, as in `npm run admin -- doctor | head -1`.
+ */
 export function answerHelp({ filename }: Pick<ImportMeta, 'filename'>, usage?: string): void {
+  for (const output of [process.stdout, process.stderr])
+    output.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EPIPE') throw error
+      process.exit(brokenPipe)
+    })
   const { values } = parseArgs({
     options: { help: { type: 'boolean', short: 'h' }, version: { type: 'boolean' } },
     strict: false,

@@ -1,7 +1,7 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
 // (served from here, so that the page needs no other host), the document that it renders, the catalogues of
 // errors and events, the guides, the Postman collection, the package of the TypeScript client and those of
-// the toolkit. Each asset is created on its first request. Requests are limited by client network.
+// the toolkit, and what programs look for at the root. Each asset is created on its first request. Requests are limited by client network.
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -20,8 +20,9 @@ import { clientPackage, clientPackageName, clientPackagePath } from '../../servi
 import { toolkitPackage, toolkitPackages } from '../../services/docs/toolkit-packages.ts'
 import { postmanCollection, postmanFileName, postmanPath } from '../../services/docs/postman.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
-import { guideNames, guidePage, guidesPage } from '../../services/docs/guides.ts'
-import { notFound } from '../../infra/errors.ts'
+import { guideNames, guidePage, guidesPage, guideText } from '../../services/docs/guides.ts'
+import { llmsText, robotsText, rootLinks } from '../../services/docs/index-files.ts'
+import { icon } from '../../infra/html/layout.ts'
 import { acceptsHtml } from './content-negotiation.ts'
 import { networkOf } from '../../services/users/client-network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
@@ -44,6 +45,12 @@ const revalidated = { 'cache-control': 'public, no-cache' }
 const docsPage = (make: () => string): Asset => ({
   type: 'text/html; charset=utf-8',
   headers: { ...docsPageHeaders, ...revalidated },
+  make,
+})
+
+const text = (type: string, make: Asset['make']): Asset => ({
+  type: `${type}; charset=utf-8`,
+  headers: revalidated,
   make,
 })
 
@@ -86,7 +93,15 @@ const assets: Record<string, Asset> = {
   '/docs/errors': docsPage(errorsPage),
   '/docs/events': docsPage(eventsPage),
   '/docs/guides': docsPage(guidesPage),
-  ...Object.fromEntries(guideNames.map((name) => [`/docs/guides/${name}`, docsPage(() => guidePage(name))])),
+  ...Object.fromEntries(
+    guideNames.flatMap((name) => [
+      [`/docs/guides/${name}`, docsPage(() => guidePage(name))],
+      [`/docs/guides/${name}.md`, text('text/markdown', () => guideText(name))],
+    ]),
+  ),
+  '/llms.txt': text('text/plain', llmsText),
+  '/robots.txt': text('text/plain', () => robotsText),
+  '/favicon.ico': text('image/svg+xml', () => icon),
 }
 
 export function serveDocsAssets(
@@ -96,7 +111,7 @@ export function serveDocsAssets(
 ): void {
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     await countRequest(limits, reply, 'address', networkOf(request.ip))
-  redirectBrowser(app, console ? '/console' : '/docs', onRequest)
+  serveRoot(app, { url: publicUrl, page: console ? '/console' : '/docs' }, onRequest)
   for (const [path, asset] of Object.entries(assets)) {
     const content = new Lazy(async () => {
       const headers = { ...asset.headers, 'content-type': asset.type }
@@ -106,12 +121,16 @@ export function serveDocsAssets(
   }
 }
 
-/** Redirects a browser from `/` to a page. Other clients get the 404 of an unknown path. */
-function redirectBrowser(app: FastifyInstance, to: string, onRequest: onRequestAsyncHookHandler): void {
+/** Redirects a browser from `/` to a page. Other clients get links to the documentation. */
+function serveRoot(
+  app: FastifyInstance,
+  { url, page }: { url: () => string; page: string },
+  onRequest: onRequestAsyncHookHandler,
+): void {
   app.get('/', { onRequest }, async (request, reply) => {
-    reply.header('vary', 'accept')
-    if (!acceptsHtml(request.headers.accept)) throw notFound('path')
-    return reply.header('cache-control', 'no-cache').redirect(to, 302)
+    reply.headers({ vary: 'accept', 'cache-control': 'no-cache' })
+    if (acceptsHtml(request.headers.accept)) return reply.redirect(page, 302)
+    return reply.type('application/json; charset=utf-8').send(rootLinks(url()))
   })
 }
 

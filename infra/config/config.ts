@@ -52,7 +52,7 @@ export interface Config extends Omit<PlainSettings, 'trustProxy' | 'storageDir' 
 /**
  * Adds the variables of .env to the environment. Variables that are already set win; a missing file is fine.
  * Then trusts the authorities of CA_FILE, before the first connection.
- * @param onWarning called with a sentence about variables that are no settings.
+ * @param onWarning called with a sentence about variables that are no settings, and about likely mistakes.
  */
 export function loadEnvFile(onWarning: (message: string) => void = () => {}): void {
   try {
@@ -65,15 +65,39 @@ export function loadEnvFile(onWarning: (message: string) => void = () => {}): vo
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
       throw new ConfigError(`.env cannot be read: ${(error as Error).message.replace(/\.$/, '')}.`)
   }
+  for (const name of Object.keys(process.env)) {
+    const meant = isSetting(name) ? undefined : settingNames().find((setting) => isOneEdit(name, setting))
+    if (meant !== undefined) onWarning(`${name} is no setting: did you mean ${meant}?`)
+  }
   const { caFile } = readSettings({ caFile: settings.caFile }, process.env)
   if (caFile !== null) trustAuthorities(caFile)
 }
 
-function isSetting(name: string): boolean {
-  return groups.some((group) =>
-    Object.values<Setting<unknown>>(group.settings).some(
-      ({ variable, secret }) => name === variable || (secret && name === `${variable}_FILE`),
+function settingNames(): string[] {
+  return groups.flatMap((group) =>
+    Object.values<Setting<unknown>>(group.settings).flatMap(({ variable, secret }) =>
+      secret ? [variable, `${variable}_FILE`] : [variable],
     ),
+  )
+}
+
+function isSetting(name: string): boolean {
+  return settingNames().includes(name)
+}
+
+/** Whether long names differ in one character: another one, a missing one, one too many, or two exchanged. */
+function isOneEdit(one: string, other: string): boolean {
+  if (Math.min(one.length, other.length) < 6 || Math.abs(one.length - other.length) > 1) return false
+  const at = [...one].findIndex((character, i) => character !== other[i])
+  const start = at === -1 ? one.length : at
+  const [restOfOne, restOfOther] = [one.slice(start), other.slice(start)]
+  return (
+    restOfOne.slice(1) === restOfOther.slice(1) ||
+    restOfOne === restOfOther.slice(1) ||
+    restOfOne.slice(1) === restOfOther ||
+    (restOfOne[0] === restOfOther[1] &&
+      restOfOne[1] === restOfOther[0] &&
+      restOfOne.slice(2) === restOfOther.slice(2))
   )
 }
 

@@ -5,10 +5,14 @@ import { html, htmlDocument, contentSecurityPolicy, type Html } from './html.ts'
 
 const style = readFileSync(new URL('layout.css', import.meta.url), 'utf8')
 
-const icon =
+/** An SVG. */
+export const icon =
   '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">' +
   '<rect width="16" height="16" rx="4" fill="#1d4ed8"/>' +
   '<path d="M3 5.5h10v6H3zM3 7.5h10" fill="none" stroke="#fff" stroke-width="1.3"/></svg>'
+
+/** The icon as a URL, which needs no request. */
+export const iconUrl = `data:image/svg+xml,${encodeURIComponent(icon)}`
 
 export const pageHeaders: Readonly<Record<string, string>> = {
   'content-security-policy': contentSecurityPolicy(style, "'self'"),
@@ -32,7 +36,7 @@ export interface PageParts {
 export function page({ title, refresh, wide = false, notice, body }: PageParts): string {
   return htmlDocument({
     title,
-    icon: `data:image/svg+xml,${encodeURIComponent(icon)}`,
+    icon: iconUrl,
     style,
     ...(refresh !== undefined && {
       head: html`<meta

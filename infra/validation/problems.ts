@@ -148,7 +148,10 @@ function choiceOf({
 
 /** Lists the values. Of many values, only the three that share the longest prefix with the given one. */
 function listValues(values: unknown[], given: unknown): string {
-  if (values.length <= maxListedValues) return values.join(', ')
+  if (values.length <= maxListedValues) {
+    const others = values.filter((value) => value !== null)
+    return `${others.join(', ')}${others.length < values.length ? ' or null' : ''}`
+  }
   const text = String(given).toLowerCase()
   const firstDifference = (value: unknown): number =>
     [...String(value)].findIndex((character, i) => character !== text[i])

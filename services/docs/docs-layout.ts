@@ -1,5 +1,6 @@
 // The layout of the documentation pages: one style sheet, no scripts, no external resources.
 import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
+import { iconUrl } from '../../infra/html/layout.ts'
 
 const style = `
 :root {
@@ -56,7 +57,7 @@ export const docsPageHeaders: Readonly<Record<string, string>> = {
 export function docsPageOf({ title, body }: { title: string; body: Html }): string {
   return htmlDocument({
     title: `${title} · Platform API`,
-    icon: 'data:,',
+    icon: iconUrl,
     style,
     body: html`<main>
 <p><a href="/docs">API reference</a> · <a href="/docs/guides">Guides</a> ·

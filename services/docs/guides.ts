@@ -42,6 +42,8 @@ interface Guide {
   title: string
   /** The first paragraph. */
   summary: Html
+  /** The same in Markdown, on one line. */
+  summaryText: string
   body: Html
 }
 
@@ -51,7 +53,7 @@ const rendered = new Map<string, Guide>()
 function guideOf(name: string): Guide {
   let guide = rendered.get(name)
   if (guide === undefined) {
-    guide = render(name, readFileSync(join(folder, `${name}.md`), 'utf8'))
+    guide = render(name, guideText(name))
     rendered.set(name, guide)
   }
   return guide
@@ -82,6 +84,7 @@ function render(name: string, markdown: string): Guide {
     title: title.text,
     // From the tokens, whose links are those of the pages.
     summary: new Html(marked.parser([first])),
+    summaryText: first.text.replace(/\s+/g, ' '),
     body: new Html(marked.parser(tokens.filter((token) => token !== title))),
   }
 }
@@ -97,6 +100,19 @@ function anchorOf(heading: string): string {
     .replace(/[^\w\s-]/g, '')
     .trim()
     .replace(/\s+/g, '-')
+}
+
+/** The Markdown of a guide. */
+export function guideText(name: string): string {
+  return readFileSync(join(folder, `${name}.md`), 'utf8')
+}
+
+/** The title and the first sentence of each guide. */
+export function guideSummaries(): { name: string; title: string; summary: string }[] {
+  return guideNames.map((name) => {
+    const { title, summaryText } = guideOf(name)
+    return { name, title, summary: summaryText.split(/(?<=[.:]) /)[0] }
+  })
 }
 
 /** The page of one guide, with links to all others. */

@@ -253,3 +253,9 @@ t.test('the 404 of a path suggests the path of an operation', async (t) => {
     )
   }
 })
+
+t.test('an enum with null names it as the last value', async (t) => {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], logprobs: true }
+  const { body: answer } = await client.post('/chat/completions', body)
+  t.match(answer.error.message, 'logprobs must be one of false or null')
+})

@@ -82,9 +82,26 @@ t.test('variables of .env that are no settings are named', async (t) => {
     process.env = before.env
   })
   process.chdir(folder)
+  const names = [
+    'REQUEST_TIMOUT',
+    'STORAGEE_DIR',
+    'LOG_LEVLE',
+    'PUBLIC_URI',
+    'POTR',
+    'HOSTNAME',
+    'AWS_PROFILE',
+  ]
+  Object.assign(process.env, Object.fromEntries(names.map((name) => [name, 'x'])))
   const warnings: string[] = []
   loadEnvFile((message) => warnings.push(message))
-  t.same(warnings, ['.env sets what is no setting: DATABSE_URL, PORT_FILE'])
+  t.same(warnings.toSorted(), [
+    '.env sets what is no setting: DATABSE_URL, PORT_FILE',
+    'DATABSE_URL is no setting: did you mean DATABASE_URL?',
+    'LOG_LEVLE is no setting: did you mean LOG_LEVEL?',
+    'PUBLIC_URI is no setting: did you mean PUBLIC_URL?',
+    'REQUEST_TIMOUT is no setting: did you mean REQUEST_TIMEOUT?',
+    'STORAGEE_DIR is no setting: did you mean STORAGE_DIR?',
+  ])
 })
 
 const stripe = { STRIPE_SECRET_KEY: 'sk_test_x', STRIPE_WEBHOOK_SECRET: 'whsec_x' }

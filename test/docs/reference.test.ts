@@ -51,7 +51,7 @@ t.test('the page and its script are served by this server and can be cached', as
   t.equal(await known.text(), '')
 })
 
-t.test('the root redirects browsers to the reference, and is not a path of the API', async (t) => {
+t.test('the root redirects browsers to the console, and gives links to programs', async (t) => {
   const { url } = server
   const ask = (accept: string, method = 'GET') =>
     fetch(url, { method, headers: { accept }, redirect: 'manual' })
@@ -61,11 +61,27 @@ t.test('the root redirects browsers to the reference, and is not a path of the A
   t.equal(browser.headers.get('vary'), 'accept')
   for (const accept of ['*/*', 'application/json', 'text/html;q=0']) {
     const program = await ask(accept)
-    t.equal(program.status, 404, accept)
+    t.equal(program.status, 200, accept)
     t.equal(program.headers.get('vary'), 'accept')
-    t.match(await program.json(), { error: { code: 'NOT_FOUND' } })
+    const links: any = await program.json()
+    t.match(links, { name: 'Platform API', api: `${url}/v1`, llms: `${url}/llms.txt` })
+    for (const link of [links.openapi, links.docs, links.guides, links.llms, links.health])
+      t.equal((await fetch(link)).status, 200, link)
   }
   t.equal((await ask('text/html', 'POST')).status, 404)
+})
+
+t.test('crawlers and models find the documentation', async (t) => {
+  const { url } = server
+  const llms = await (await fetch(`${url}/llms.txt`)).text()
+  t.match(llms, /^# Platform API\n\n> A versioned/)
+  const links = [...llms.matchAll(/\]\((http[^)]+)\)/g)].map(([, link]) => link)
+  t.ok(links.length > 20)
+  for (const link of links) t.equal((await fetch(link)).status, 200, link)
+  t.match(await (await fetch(`${url}/docs/guides/files.md`)).text(), /^# Files\n/)
+  t.match(await (await fetch(`${url}/robots.txt`)).text(), /^User-agent: \*\n/)
+  const icon = await fetch(`${url}/favicon.ico`)
+  t.match(icon.headers.get('content-type'), 'image/svg+xml')
 })
 
 const browser = skipWithoutBrowser ? null : await launchBrowser(t)

@@ -65,3 +65,13 @@ t.test(`--help and --version of ${commands.length} commands`, { timeout: 300_000
     t.strictSame([code, out], [0, versionOf(command)], `${command}: ${errors}`)
   }
 })
+
+t.test('a command ends without a message when the reader of its output has gone', async (t) => {
+  const child = spawn(process.execPath, [join(root, 'scripts/settings/main.ts'), '--help'], {
+    env: inheritedEnvironment(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  child.stdout.destroy()
+  const errors = await text(child.stderr)
+  t.equal(errors, '')
+})
