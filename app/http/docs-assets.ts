@@ -1,7 +1,8 @@
 // The assets of the documentation, which are not part of the contract: the script of the reference page
 // (served from here, so that the page needs no other host), the document that it renders, the catalogues of
 // errors and events, the guides, the Postman collection, the package of the TypeScript client and those of
-// the toolkit, and what programs look for at the root. Each asset is created on its first request. Requests are limited by client network.
+// the toolkit, and what programs look for at the root. Each asset is created on its first request. Requests
+// are limited by client network.
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,
