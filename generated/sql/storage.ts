@@ -193,6 +193,20 @@ export interface CountSharesRow {
 }
 
 /**
+ * The unfinished uploads whose bytes are in parts in S3.
+ * @see prisma/sql/storage/count-uploads-in-parts.sql
+ */
+export const countUploadsInParts = one<{}, CountUploadsInPartsRow>(
+  'storage/count-uploads-in-parts',
+  `SELECT count(*)::int AS n FROM uploads WHERE multipart IS NOT NULL AND file_id IS NULL`,
+  [],
+  { reads: true },
+)
+export interface CountUploadsInPartsRow {
+  n: number
+}
+
+/**
  * Deletes a batch of the reservations that their servers have not renewed for an hour.
  * @see prisma/sql/storage/delete-abandoned-reservations.sql
  */

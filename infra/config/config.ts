@@ -45,6 +45,8 @@ export interface Config extends Omit<PlainSettings, 'trustProxy' | 'storageDir' 
   rateLimits: Record<string, number | null>
   /** Null unless files are stored in S3. */
   s3: S3Config | null
+  /** The bucket, if files move from or to it. */
+  secondS3: S3Config | null
   /** Null unless Stripe is the payment gateway. */
   stripe: StripeConfig | null
 }
@@ -105,6 +107,8 @@ function isOneEdit(one: string, other: string): boolean {
 export function readConfig(env: Environment = process.env): Readonly<Config> {
   const values = readSettings(settings, env)
   requireOwnHost(values)
+  if (values.storageSecond === values.storage)
+    throw new ConfigError('STORAGE_SECOND must name another store than STORAGE.')
   if (values.databaseDirectUrl !== null && values.databaseUrl === null)
     throw new ConfigError('DATABASE_DIRECT_URL needs DATABASE_URL.')
   if (values.databaseReadUrl !== null && values.databaseUrl === null)
@@ -132,6 +136,7 @@ export function readConfig(env: Environment = process.env): Readonly<Config> {
       address: values.addressRateLimit,
     },
     s3: values.storage === 's3' ? readS3(env) : null,
+    secondS3: values.storageSecond === 's3' ? readS3(env) : null,
     stripe: values.paymentGateway === 'stripe' ? readStripe(env) : null,
   })
 }
@@ -165,7 +170,7 @@ export function readBackupS3(bucket: string, env: Environment = process.env): S3
 
 function readS3(env: Environment): S3Config {
   const { bucket, region, endpoint, accessKeyId, secretAccessKey, redirect } = readSettings(s3Settings, env)
-  if (bucket === null) throw new ConfigError('STORAGE=s3 needs S3_BUCKET.')
+  if (bucket === null) throw new ConfigError('Files in S3 need S3_BUCKET.')
   if ((accessKeyId === null) !== (secretAccessKey === null))
     throw new ConfigError('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY go together.')
   const credentials =

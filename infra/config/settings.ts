@@ -435,6 +435,14 @@ const storage = {
       Where files are stored: disk, or s3 for an S3-compatible object store. A folder or bucket belongs to
       one database: servers of another one refuse to start.`,
   }),
+  storageSecond: optional(
+    oneOf('STORAGE_SECOND', {
+      values: ['disk', 's3'],
+      description: `
+        While files move between disk and s3: the other store, which is read when STORAGE does not have a
+        file.`,
+    }),
+  ),
   storageDir: optional(
     path('STORAGE_DIR', {
       defaultText: '`DATA_DIR/files`',
@@ -524,7 +532,7 @@ const storage = {
   }),
 }
 
-/** Read with STORAGE=s3 only. */
+/** Read with STORAGE=s3 or STORAGE_SECOND=s3 only. */
 export const s3Settings = {
   bucket: optional(text('S3_BUCKET', { example: 'platform-files', description: 'Bucket; required.' })),
   region: text('S3_REGION', { default: 'us-east-1', description: 'Region of the bucket.' }),

@@ -23,7 +23,8 @@ import { insertApiKey, toApiKey } from '../../services/users/api-keys.ts'
 import { allScopes, defaultScopes, type Scope } from '../../services/users/scopes.ts'
 import { replaceLostSecrets } from '../../services/webhooks/secrets.ts'
 import { StoreOwnershipError } from '../../services/storage/ownership.ts'
-import { describeStore, takeOverStore } from './store.ts'
+import { describeStore, moveFilesTo, takeOverStore } from './store.ts'
+import { CommandError } from '../command/run-command.ts'
 import { withDatabase } from '../command/with-database.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
@@ -44,6 +45,8 @@ npm run admin -- export-audit                           prints the audit log, on
 npm run admin -- new-key                                prints a new random key for BOOTSTRAP_API_KEY
 npm run admin -- store                                  shows which database the file store belongs to
 npm run admin -- store adopt                            makes the file store that of this database
+npm run admin -- move-files --to s3|disk [--delete-source]
+                                                        moves the files to another store, while servers run
 npm run admin -- confirm-restore                        lets a restored copy send webhooks and charge
 npm run admin -- replace-lost-secrets                   gives a new secret to the webhook endpoints whose
                                                         secret was encrypted with a lost SECRET_KEY`
@@ -65,6 +68,7 @@ const names = [
   'export-audit',
   'new-key',
   'store',
+  'move-files',
   'confirm-restore',
   'replace-lost-secrets',
 ]
@@ -93,6 +97,8 @@ function parse() {
         days: { type: 'string' },
         id: { type: 'string' },
         json: { type: 'boolean' },
+        to: { type: 'string' },
+        'delete-source': { type: 'boolean' },
       },
     })
   } catch (error) {
@@ -156,6 +162,11 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     if (action === undefined) return await describeStore(db)
     if (action !== 'adopt') throw new AdminError('The commands are `store` and `store adopt`.')
     await takeOverStore(db)
+  },
+
+  async 'move-files'(db) {
+    const isDone = await moveFilesTo(db, values.to, { deletesSource: values['delete-source'] === true })
+    if (!isDone) process.exitCode = 1
   },
 
   async 'confirm-restore'(db) {
@@ -270,6 +281,7 @@ await main().catch((error: Error) => {
   const expected =
     error instanceof AdminError ||
     error instanceof ApiError ||
+    error instanceof CommandError ||
     error instanceof ConfigError ||
     error instanceof EmbeddedPostgresError ||
     error instanceof SecretKeyError ||
@@ -305,7 +317,8 @@ async function main(): Promise<void> {
           `${config.databaseUrl === null ? 'DATA_DIR' : 'DATABASE_URL'} to the server's value.`,
       )
   }
-  await withDatabase(config, { onPrepared }, async (db) => {
+  const statementTimeout = name === 'move-files' ? 600_000 : undefined
+  await withDatabase(config, { onPrepared, statementTimeout }, async (db) => {
     const deliveries = createJobQueues({ database: db }).queue<DeliveryJob>(deliveryQueue)
     // No notification is needed: servers and workers also poll the event log.
     await commands[name](db, createEmitter({ deliveries, onEmitted: () => {}, strict: false }))
@@ -327,7 +340,7 @@ async function findUser(db: Database, idOrEmail: string) {
   return user
 }
 
-function required(name: Exclude<keyof typeof values, 'json'>): string {
+function required(name: Exclude<keyof typeof values, 'json' | 'delete-source'>): string {
   const value = values[name]
   if (value === undefined || value.trim() === '') throw new AdminError(`--${name} is required.`)
   return value

@@ -8,7 +8,7 @@ import { restoreBackup, type RestoreResult } from '../../services/backup/restore
 import { openBlobStore } from '../../services/storage/storage.ts'
 import { printDifference } from '../command/print-difference.ts'
 import { createProgress } from '../command/progress.ts'
-import { readArguments, runCommand } from '../command/run-command.ts'
+import { CommandError, readArguments, runCommand } from '../command/run-command.ts'
 import { withPostgres } from '../command/with-database.ts'
 
 const usage = `npm run restore -- BACKUP       restores a backup, or the last one of a place
@@ -29,6 +29,8 @@ const { address, keepFiles } = readArguments(usage, () => {
 await runCommand(async () => {
   loadEnvFile()
   const config = readConfig()
+  if (config.storageSecond !== null)
+    throw new CommandError('Files are restored to one store: unset STORAGE_SECOND.')
   report(await withPostgres(config, { whenRunning: 'refuse' }, (url) => restore(config, url)))
 })
 

@@ -18,6 +18,11 @@ export interface ExpectedBlob {
   sha256: string
 }
 
+/** A blob to copy. Without a row its SHA-256 is not known. */
+export interface CopiedBlob extends Omit<ExpectedBlob, 'sha256'> {
+  sha256: string | null
+}
+
 export interface CopyBlobsOptions {
   from: BlobStore
   to: BlobStore
@@ -71,8 +76,8 @@ export async function copyBlobs(
 
 const batchSize = 200
 
-async function* batches(blobs: AsyncIterable<ExpectedBlob>): AsyncGenerator<ExpectedBlob[]> {
-  let batch: ExpectedBlob[] = []
+async function* batches<T>(blobs: AsyncIterable<T>): AsyncGenerator<T[]> {
+  let batch: T[] = []
   for await (const blob of blobs) {
     batch.push(blob)
     if (batch.length < batchSize) continue
@@ -83,9 +88,9 @@ async function* batches(blobs: AsyncIterable<ExpectedBlob>): AsyncGenerator<Expe
 }
 
 /** Runs the work for each blob, a few at once. */
-export async function forEachBlob(
-  blobs: AsyncIterable<ExpectedBlob>,
-  work: (blob: ExpectedBlob) => Promise<void>,
+export async function forEachBlob<T>(
+  blobs: AsyncIterable<T>,
+  work: (blob: T) => Promise<void>,
 ): Promise<void> {
   for await (const batch of batches(blobs)) await runAll(batch, work)
 }
@@ -117,7 +122,7 @@ export interface CopyBlobOptions extends Omit<CopyBlobsOptions, 'onProgress'> {
 
 /** Copies a blob if the source has the bytes that are expected. */
 export async function copyBlob(
-  { key, bytes, sha256 }: ExpectedBlob,
+  { key, bytes, sha256 }: CopiedBlob,
   { from, to, tempFolder, sourceKey = key, replaces = false }: CopyBlobOptions,
 ): Promise<'copied' | 'skipped' | 'lost'> {
   const found = await to.sizeOf(key)
@@ -133,9 +138,10 @@ export async function copyBlob(
     })
     const file = createWriteStream(path, { flags: 'wx', mode: 0o600, flush: true })
     await pipeline(await from.read(sourceKey), hashing, file)
-    if (received !== bytes || hash.digest('hex') !== sha256) return 'lost'
+    const digest = hash.digest('hex')
+    if (received !== bytes || (sha256 ?? digest) !== digest) return 'lost'
     if (found !== null) await to.delete([key])
-    await to.put(key, { path, bytes, sha256 })
+    await to.put(key, { path, bytes, sha256: digest })
     return 'copied'
   } catch (error) {
     if (error instanceof BlobNotFound) return 'lost'

@@ -42,6 +42,7 @@ function claimParts(parts: BlobParts, claimed: () => Promise<unknown>): BlobPart
       return await method(...given)
     }
   return {
+    takesNew: parts.takesNew,
     begin: first(parts.begin),
     put: first(parts.put),
     presign: first(parts.presign),

@@ -88,6 +88,17 @@ export async function claimStore(db: Db, store: BlobStore): Promise<void> {
 }
 
 /**
+ * Like `claimStore`, for the stores between which files move. If one is that of this database, the other may
+ * be empty. @throws StoreOwnershipError
+ */
+export async function claimStores(db: Db, stores: BlobStore[]): Promise<void> {
+  let isOwned = false
+  for (const store of stores) if ((await readOwnMarker(db, store)) !== null) isOwned = true
+  for (const store of stores)
+    await claim(db, store, (databaseId) => requireAdoptable(db, store, databaseId, isOwned))
+}
+
+/**
  * Claims the store at the start of a process. A store that is unreachable does not stop the start: it is
  * claimed when it is first used, and until then requests that need it get 503. @throws StoreOwnershipError
  */
@@ -157,7 +168,12 @@ function newMarker(databaseId: string, storeId: string = randomUUID(), restoring
 }
 
 /** Crashes leave single blobs without a row, but a store of another database has no known blob at all. */
-async function requireAdoptable(db: Db, store: BlobStore, databaseId: string): Promise<void> {
+async function requireAdoptable(
+  db: Db,
+  store: BlobStore,
+  databaseId: string,
+  mayBeEmpty = false,
+): Promise<void> {
   let [blobs, unknown] = [0, 0]
   for await (const page of store.list()) {
     const keys = page.map(({ key }) => key).filter(isBlobKey)
@@ -166,7 +182,7 @@ async function requireAdoptable(db: Db, store: BlobStore, databaseId: string): P
     unknown += rows.filter(({ bytes, is_quarantined }) => bytes === null && !is_quarantined).length
     if (blobs >= adoptedSample) break
   }
-  if (blobs === 0) return await requireNoFiles(db, store, databaseId)
+  if (blobs === 0) return mayBeEmpty ? undefined : await requireNoFiles(db, store, databaseId)
   if (unknown < blobs && unknown <= Math.max(10, blobs / 20)) return
   throw new StoreOwnershipError(
     `The file store ${store.location} has no marker, and the database ${databaseId} does not know ` +

@@ -55,6 +55,7 @@ export interface StorageRetentionOptions {
     | 'storageQuarantineDays'
     | 'storageSweepMaxPercent'
     | 'resumableUploadHours'
+    | 'storageSecond'
     | 'uploadTimeout'
   >
   log: SweepLog

@@ -1,5 +1,5 @@
 // The storage service: temporary and partial files, the blob store, and download counts.
-import type { Config } from '../../infra/config/config.ts'
+import type { Config, S3Config } from '../../infra/config/config.ts'
 import type { Database, Transaction } from '../../infra/database/database.ts'
 import { wasRolledBack } from '../../infra/database/transaction.ts'
 import * as sql from '../../generated/sql/storage.ts'
@@ -12,7 +12,8 @@ import { createPartialFiles, type PartialFiles } from './blobs/partial-files.ts'
 import { createTempFiles, type TempFiles } from './blobs/temp-files.ts'
 import { claimFirst } from './claimed-store.ts'
 import { createImages, type Images } from './images.ts'
-import { claimFolder, claimStore, type OwnedPlace } from './ownership.ts'
+import { claimFolder, claimStore, claimStores, type OwnedPlace } from './ownership.ts'
+import { createMovingStore } from './moving-store.ts'
 import { createReservations, type Reservations } from './reservations.ts'
 
 export interface Storage {
@@ -50,15 +51,38 @@ export interface StorageOptions extends Pick<Storage, 'deleteDocuments'> {
   interval?: number
 }
 
-/** Opens the store without checking whose it is. */
-export async function openBlobStore({
+export type StoreSettings = Pick<Config, 's3' | 'secondS3' | 'storageSecond' | 'storageDir'>
+
+/** The store, and the second one while files move. */
+export interface Stores {
+  first: BlobStore
+  second: BlobStore | null
+}
+
+export async function openStores({
   s3,
+  secondS3,
+  storageSecond,
   storageDir,
-}: Pick<Config, 's3' | 'storageDir'>): Promise<BlobStore> {
-  if (s3 === null) return createDiskBlobStore(storageDir)
+}: StoreSettings): Promise<Stores> {
+  const first = await openStore(s3, storageDir)
+  return { first, second: storageSecond === null ? null : await openStore(secondS3, storageDir) }
+}
+
+async function openStore(s3: S3Config | null, folder: string): Promise<BlobStore> {
+  if (s3 === null) return createDiskBlobStore(folder)
   // Imported on demand, because the AWS SDK is slow to load.
   const { createS3BlobStore } = await import('./blobs/s3.ts')
   return createS3BlobStore(s3)
+}
+
+/** Opens the store without checking whose it is. While files move, it has those of both stores. */
+export async function openBlobStore(config: StoreSettings): Promise<BlobStore> {
+  return joined(await openStores(config))
+}
+
+function joined({ first, second }: Stores): BlobStore {
+  return second === null ? first : createMovingStore(first, second)
 }
 
 /** The folder of uploads in progress. */
@@ -72,8 +96,8 @@ export function createStorage(
   { deleteDocuments, onError = () => {}, interval = 2_000 }: StorageOptions,
 ): Storage {
   // Opening reads nothing: it fails only when the SDK of the store cannot be loaded.
-  let opened: Promise<BlobStore> | undefined
-  const open = (): Promise<BlobStore> => (opened ??= openBlobStore(config))
+  let opened: Promise<Stores> | undefined
+  const open = (): Promise<Stores> => (opened ??= openStores(config))
   let claimed: Promise<void> | undefined
   const claim = (): Promise<void> =>
     (claimed ??= claimAll().catch((error) => {
@@ -81,7 +105,8 @@ export function createStorage(
       throw error
     }))
   let guarded: Promise<BlobStore> | undefined
-  const blobStore = (): Promise<BlobStore> => (guarded ??= open().then((store) => claimFirst(store, claim)))
+  const blobStore = (): Promise<BlobStore> =>
+    (guarded ??= open().then((stores) => claimFirst(joined(stores), claim)))
   let counts = new Map<string, number>()
   let writing: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
@@ -111,12 +136,14 @@ export function createStorage(
       reservations.close()
       await writing
       await flushCounts()
-      if (opened !== undefined) await (await opened).close()
+      if (opened !== undefined) await joined(await opened).close()
     },
   }
 
   async function claimAll(): Promise<void> {
-    await claimStore(db, await open())
+    const { first, second } = await open()
+    if (second !== null) return await claimStores(db, [first, second])
+    await claimStore(db, first)
     if (config.s3 === null) return
     await claimFolder(db, uploadsFolder(config)).catch((error) => {
       // Without the folder only uploads fail.

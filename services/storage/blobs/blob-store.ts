@@ -77,6 +77,8 @@ export interface StoredPart extends PartSize {
  * that are no part yet are in an object of their own, the tail.
  */
 export interface BlobParts {
+  /** Whether new uploads begin here. False for the store that files leave. */
+  readonly takesNew: boolean
   begin(key: string): Promise<MultipartUpload>
   /** Stores or replaces a part; the first one is 1. @returns its ETag. @throws PartsLost */
   put(upload: MultipartUpload, number: number, file: LocalFile): Promise<string>

@@ -32,7 +32,8 @@ export function createDiskBlobStore(directory: string): BlobStore {
         await move(file.path, path)
         await syncDirectory(dirname(path))
       } catch (error) {
-        await unlink(path).catch(() => {})
+        // Two processes that move files may put the same blob: it stays.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') await unlink(path).catch(() => {})
         throw asUnavailable(error)
       }
     },

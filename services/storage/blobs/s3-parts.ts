@@ -26,6 +26,7 @@ export function createS3Parts(target: S3Target): BlobParts {
   const { client, bucket: Bucket } = target
 
   return {
+    takesNew: true,
     async begin(key) {
       return { key, id: await translateErrors(createMultipartUpload(target, key)) }
     },

@@ -40,14 +40,14 @@ async function multipartOf(storage: Storage, upload: StoredUpload, lease: Lease)
   return await restart(storage, lease, upload)
 }
 
-/** Begins the upload at its first byte in S3. @returns null for a store on disk. */
+/** Begins the upload at its first byte in S3. @returns null if new uploads are on disk. */
 export async function restart(
   storage: Storage,
   lease: Lease,
   { length, multipart: previous }: StoredUpload,
 ): Promise<Multipart | null> {
   const { parts } = await storage.blobStore()
-  if (parts === null) return null
+  if (parts === null || (previous === null && !parts.takesNew)) return null
   const multipart = await beginMultipart(parts, newFileId(), length)
   await lease.recordProgress(0, multipart)
   // The sweep of the store deletes the parts when this fails.
