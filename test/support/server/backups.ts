@@ -57,7 +57,7 @@ export async function command(
   replace(process, 'exit', (code: number) => {
     throw new Exit(code)
   })
-  replace(process, 'stderr', { write: (text: string) => (err += text) })
+  replace(process, 'stderr', { on() {}, write: (text: string) => (err += text) })
   replace(console, 'log', (...values: unknown[]) => (out += `${format(...values)}\n`))
   replace(console, 'error', (...values: unknown[]) => (err += `${format(...values)}\n`))
   const { exitCode } = process
