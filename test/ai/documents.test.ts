@@ -580,14 +580,19 @@ t.test('a temporary error is retried, up to four times', async (t) => {
     return texts.map(() => [1, 0, 0])
   }
   const model = { model: 'test', provider: 'test', price: null, dimensions: 3 }
-  startIngestion(t, { embed: Object.assign(embed, model) })
+  const { errors } = startIngestion(t, { embed: Object.assign(embed, model) })
+  /** The numbers of the failed attempts. A job that a busy machine takes for lost runs again with its number. */
+  const attempts = () => [
+    ...new Set(errors.splice(0).flatMap(({ message }) => /\(attempt (\d)\)/.exec(message)?.[1] ?? [])),
+  ]
   const document = await createDocument(person, baseId, { text: 'patient' })
   // The job can be made due only when the failed try has ended.
   await waitUntil(async () => {
     await database.sql(makeJobDue, [document.id])
     return (await person.client.get(pathOf(document))).body.status === 'ready'
   })
-  t.equal(tries, 2 + 1)
+  t.same(attempts(), ['1', '2'])
+  t.ok(tries >= 2 + 1)
   t.same(await prisma.$queryRawUnsafe(`SELECT embedding FROM chunks WHERE document_id = '${document.id}'`), [
     { embedding: [1, 0, 0] },
   ])
@@ -599,7 +604,8 @@ t.test('a temporary error is retried, up to four times', async (t) => {
     return body.status === 'failed' && body
   })
   t.match(now, { error: { code: 'unavailable' }, chunk_count: 1 })
-  t.equal(tries, 2 + 1 + 5)
+  t.same(attempts(), ['1', '2', '3', '4', '5'])
+  t.ok(tries >= 2 + 1 + 5)
   failures = 0
   await person.client.post(`${pathOf(document)}/retry`)
   t.equal((await waitUntilDone(person, document)).status, 'ready')

@@ -254,6 +254,11 @@ async function reachedBy({ client }: Person, name: string): Promise<object[]> {
 
 const atOnce = async <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   await Promise.all(Array.from({ length: n }, (_, i) => work(i)))
+/** On a busy machine a request may wait too long for the lock of the limit: it is sent again, as clients do. */
+const decided = async (request: () => Promise<Reply>): Promise<Reply> => {
+  const reply = await request()
+  return reply.status === 503 ? await decided(request) : reply
+}
 const isAccepted = ({ status }: Reply): boolean => status < 300
 
 for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.entries(cases)) {
@@ -261,7 +266,7 @@ for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.e
     const person = await server.person({ role })
     const request = await prepare(person)
     const maximum = maximumOf(name)
-    const replies = await atOnce(attempts, request)
+    const replies = await atOnce(attempts, () => decided(request))
     const accepted = replies.filter(isAccepted)
     t.equal(accepted.length, maximum / amount - before)
     for (const { status, body } of replies.filter((reply) => !isAccepted(reply)))
