@@ -1,6 +1,6 @@
 // The console: one page for all paths below /console, its script and its style sheet. They are not part of
 // the contract. Requests are limited by client network.
-import { readFile, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -13,8 +13,6 @@ import { countRequest, type RateLimits } from './rate-limit.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 
 const folder = join(import.meta.dirname, '../../generated/console')
-const fileNames = ['main.js', 'style.css']
-
 /** The page may load this server's script and style sheet, call this server, and show files that it got. */
 const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -34,39 +32,50 @@ const pageHeaders = {
   'x-frame-options': 'DENY',
 }
 
-/** The addresses of the files contain their digests, so that browsers may keep them. */
-const fileHeaders = (type: string): Record<string, string> => ({
-  'content-type': type,
+/** The addresses of the files contain their digest, so that browsers may keep them. */
+const fileHeaders = (name: string): Record<string, string> => ({
+  'content-type': name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
   'cache-control': 'public, max-age=31536000, immutable',
 })
 
 /** Reads the files again when the generator has written them, as `npm run dev` does while the server runs. */
 class Contents {
   #version = ''
-  #files = new Lazy(loadConsole)
+  #files = new Lazy(() => loadConsole([]))
 
   async get(): Promise<Map<string | null, StaticContent>> {
-    const stats = await Promise.all(fileNames.map((name) => stat(join(folder, name))))
+    const names = (await readdir(folder)).filter((name) => /\.(js|css)$/.test(name)).sort()
+    const stats = await Promise.all(names.map((name) => stat(join(folder, name))))
     const version = stats.map(({ mtimeMs }) => mtimeMs).join()
-    if (version !== this.#version) this.#files = new Lazy(loadConsole)
+    if (version !== this.#version) this.#files = new Lazy(() => loadConsole(names))
     this.#version = version
     return await this.#files.get()
   }
 }
 
-/** @returns the page at null, and the files by their names in the address. */
-async function loadConsole(): Promise<Map<string | null, StaticContent>> {
-  const [script, style] = await Promise.all(fileNames.map((name) => readFile(join(folder, name))))
-  const scriptName = `${hash('sha256', script).slice(0, 16)}.js`
-  const styleName = `${hash('sha256', style).slice(0, 16)}.css`
+/**
+ * The names in the addresses are below one digest of all files, since scripts import each other by name.
+ * @returns the page at null, and the files by their names in the address.
+ */
+async function loadConsole(names: string[]): Promise<Map<string | null, StaticContent>> {
+  const files = await Promise.all(
+    names.map(async (name) => ({ name, content: await readFile(join(folder, name)) })),
+  )
+  const digest = hash('sha256', Buffer.concat(files.map(({ content }) => content))).slice(0, 16)
+  const main = files.find(({ name }) => name === 'main.js')!.content
+  const preloaded = names.filter((name) => main.includes(`from"./${name}"`))
+  const served = files.map(async ({ name, content }): Promise<[string, StaticContent]> => [
+    `${digest}/${name}`,
+    await staticContent(content, fileHeaders(name)),
+  ])
   return new Map([
-    [null, await staticContent(pageOf(scriptName, styleName), pageHeaders)],
-    [scriptName, await staticContent(script, fileHeaders('text/javascript; charset=utf-8'))],
-    [styleName, await staticContent(style, fileHeaders('text/css; charset=utf-8'))],
+    [null, await staticContent(pageOf(digest, preloaded), pageHeaders)],
+    ...(await Promise.all(served)),
   ])
 }
 
-function pageOf(script: string, style: string): string {
+/** @param preloaded the scripts that the main script needs at once. */
+function pageOf(digest: string, preloaded: string[]): string {
   return html`<!doctype html>
     <html lang="en">
       <head>
@@ -75,8 +84,9 @@ function pageOf(script: string, style: string): string {
         <meta name="color-scheme" content="light dark" />
         <title>Console</title>
         <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/console/-/${style}" />
-        <script type="module" src="/console/-/${script}"></script>
+        <link rel="stylesheet" href="/console/-/${digest}/style.css" />
+        ${preloaded.map((name) => html`<link rel="modulepreload" href="/console/-/${digest}/${name}" />`)}
+        <script type="module" src="/console/-/${digest}/main.js"></script>
       </head>
       <body>
         <div id="console"></div>

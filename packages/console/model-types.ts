@@ -1,4 +1,5 @@
-// The types of generated/console/model.json, which the generator makes of the contract.
+// The types of the console's model, which the generator makes of the contract, and of its files model.json
+// and forms.json.
 
 export interface ConsoleModel {
   title: string
@@ -113,4 +114,31 @@ export interface ConsoleField {
   prefix?: string
   /** Of an object, and of each of several objects. */
   fields?: ConsoleField[]
+}
+
+/** A field as the files have it. The title is left out if it follows from the name. */
+export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'fields'> & {
+  title?: string
+  required?: boolean
+  nullable?: boolean
+  /** Indices of fields. */
+  fields?: number[]
+}
+
+/** generated/console/model.json */
+export type PackedModel = Omit<ConsoleModel, 'lists' | 'details' | 'operations'> & {
+  lists: Array<Omit<ConsoleList, 'columns' | 'filters'> & { columns: number[]; filters: number[] }>
+  details: Array<Omit<ConsoleDetail, 'fields'> & { fields: number[] }>
+  operations: Record<
+    string,
+    Pick<ConsoleOperation, 'summary'> & Partial<Pick<ConsoleOperation, 'secrets' | 'when' | 'sells'>>
+  >
+  fields: PackedField[]
+}
+
+/** generated/console/forms.json */
+export interface PackedForms {
+  /** By operationId. */
+  forms: Record<string, { fields: number[] | null; query?: number[]; choice?: boolean }>
+  fields: PackedField[]
 }

@@ -1,9 +1,47 @@
 // Look-ups in the model of the contract.
 import data from '../../generated/console/model.json' with { type: 'json' }
-import type { ConsoleDetail, ConsoleList, ConsoleModel } from './model-types.ts'
+import { operationTable } from '../../generated/client/operations.js'
+import type {
+  ConsoleDetail,
+  ConsoleField,
+  ConsoleList,
+  ConsoleModel,
+  PackedField,
+  PackedModel,
+} from './model-types.ts'
 import { fill, match } from './router.ts'
+import { titleOf } from './titles.ts'
 
-export const model = data as unknown as ConsoleModel
+/** Makes fields of their indices. */
+export function unpacker(packed: PackedField[]): (index: number) => ConsoleField {
+  const unpack = (index: number): ConsoleField => {
+    const { title, required = false, nullable = false, fields, ...field } = packed[index]
+    const whole = { ...field, title: title ?? titleOf(field.name), required, nullable }
+    return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }
+  }
+  return unpack
+}
+
+const packed = data as unknown as PackedModel
+const unpack = unpacker(packed.fields)
+
+export const model: Pick<ConsoleModel, 'title' | 'groups' | 'lists' | 'details'> & {
+  operations: PackedModel['operations']
+} = {
+  ...packed,
+  lists: packed.lists.map((list) => ({
+    ...list,
+    columns: list.columns.map(unpack),
+    filters: list.filters.map(unpack),
+  })),
+  details: packed.details.map((detail) => ({ ...detail, fields: detail.fields.map(unpack) })),
+}
+
+/** The method, the path with the prefix of the version, and the name in the client. */
+export function requestOf(operation: string): { method: string; path: string; client: string } {
+  const { method, prefix, path, name = operation } = operationTable[operation as keyof typeof operationTable]
+  return { method, path: prefix + path, client: name }
+}
 
 interface At<T> {
   page: T

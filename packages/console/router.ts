@@ -26,10 +26,12 @@ export const href = (path: string, query: URLSearchParams | Record<string, strin
   return prefix + (path === '/' ? '' : path) + (search === '' ? '' : `?${search}`)
 }
 
-export function navigate(to: string, { replace = false } = {}): void {
+/** @param scrolls whether the page begins at its top, which it does unless it replaces the one before. */
+export function navigate(to: string, options: { replace?: boolean; scrolls?: boolean } = {}): void {
+  const { replace = false, scrolls = !replace } = options
   history[replace ? 'replaceState' : 'pushState'](null, '', to)
   changed.dispatchEvent(new Event('change'))
-  if (!replace) scrollTo(0, 0)
+  if (scrolls) scrollTo(0, 0)
 }
 
 /** Links to pages of the console change the page without a reload. */

@@ -1,6 +1,7 @@
 // The API key of this tab or the session of this browser, and calls through the generated client.
 import { createPlatformClient, PlatformError, type CurrentApiKey } from '../../generated/client/index.js'
-import { model, valueAt } from './model.ts'
+import { model, requestOf, valueAt } from './model.ts'
+import { fill } from './router.ts'
 
 const storageKey = 'platform-api-key'
 
@@ -139,6 +140,15 @@ export async function download(operation: string, input: Input = {}): Promise<vo
   URL.revokeObjectURL(link.href)
 }
 
+/** Saves a large answer. A browser with a session asks for it itself, without keeping it in memory. */
+export async function downloadLarge(operation: string, path: Record<string, string>): Promise<void> {
+  if (current?.type !== 'session') return await download(operation, { path, timeout: null })
+  const link = document.createElement('a')
+  link.href = fill(requestOf(operation).path, path)
+  link.download = ''
+  link.click()
+}
+
 /** One problem of a request, at its field. */
 export interface Problem {
   field: string
@@ -149,6 +159,8 @@ export interface Failure {
   message: string
   /** The code of the API; null if it did not answer, or the error is the browser's. */
   code: string | null
+  /** The rule that the request broke, such as `name_taken`; null for none. */
+  constraint: string | null
   requestId: string | null
   problems: Problem[]
 }
@@ -157,12 +169,13 @@ export interface Failure {
 export function failureOf(error: unknown): Failure {
   if (!(error instanceof PlatformError)) {
     reportError(error)
-    return { message: String(error), code: null, requestId: null, problems: [] }
+    return { message: String(error), code: null, constraint: null, requestId: null, problems: [] }
   }
-  const details = error.details as { errors?: Problem[] } | null
+  const details = error.details as { errors?: Problem[]; constraint?: string } | null
   return {
     message: error.code === null ? `The server did not answer: ${error.message}` : error.message,
     code: error.code,
+    constraint: details?.constraint ?? null,
     requestId: error.requestId,
     problems: details?.errors ?? [],
   }

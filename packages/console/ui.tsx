@@ -1,7 +1,7 @@
 // Parts of pages: dialogs, errors, loading states and code samples.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { model } from './model.ts'
+import { requestOf } from './model.ts'
 import { fill } from './router.ts'
 import { failureOf, type Failure, type Input } from './session.ts'
 
@@ -86,7 +86,12 @@ export function Skeleton({ rows = 5 }: { rows?: number }) {
 
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current!.showModal(), [])
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null
+    dialog.current!.showModal()
+    // The browser returns the focus only for a dialog that is closed before it is removed.
+    return () => before?.focus()
+  }, [])
   return (
     <dialog ref={dialog} aria-label={props.title} onClose={props.onClose}>
       <header>
@@ -112,7 +117,7 @@ export function Code({ operation, input }: { operation: string; input: Input }) 
 }
 
 function curlOf(operation: string, { path = {}, query = {}, body }: Input): string {
-  const { method, path: template } = model.operations[operation]
+  const { method, path: template } = requestOf(operation)
   const search = new URLSearchParams(query as Record<string, string>).toString()
   const url = location.origin + fill(template, path) + (search === '' ? '' : `?${search}`)
   const json = JSON.stringify(body)?.replaceAll("'", "'\\''")
@@ -125,8 +130,9 @@ function curlOf(operation: string, { path = {}, query = {}, body }: Input): stri
 }
 
 function typescriptOf(operation: string, { path = {}, query = {}, body }: Input): string {
-  const { client, parameters } = model.operations[operation]
+  const { client, path: template } = requestOf(operation)
+  const parameters = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   const input = body ?? (Object.keys(query).length > 0 ? query : undefined)
   const values = [...parameters.map((name) => path[name]), ...(input === undefined ? [] : [input])]
-  return `await client.${client ?? operation}(${values.map((value) => JSON.stringify(value)).join(', ')})`
+  return `await client.${client}(${values.map((value) => JSON.stringify(value)).join(', ')})`
 }

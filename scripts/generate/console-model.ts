@@ -8,6 +8,7 @@ import type {
   ConsoleModel,
   ConsoleOperation,
 } from '../../packages/console/model-types.ts'
+import { titleOf } from '../../packages/console/titles.ts'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 
@@ -105,17 +106,6 @@ const parentOf = (path: string): string => path.slice(0, path.lastIndexOf('/'))
 const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1)
 const isParameter = (segment: string): boolean => segment.startsWith('{')
 const parametersIn = (path: string): string[] => path.match(/\{\w+\}/g) ?? []
-
-/** `api-keys` and `created_at` become `API keys` and `Created at`. */
-function titleOf(name: string): string {
-  if (name === 'q') return 'Search'
-  const words = name
-    .replaceAll(/[-_]/g, ' ')
-    .replace(/\b(api|ai|id|url|ip)(s?)\b/g, (_, word: string, plural: string) => word.toUpperCase() + plural)
-    .replace(/\bsha256\b/, 'SHA-256')
-    .replace(/\betag\b/, 'ETag')
-  return words[0].toUpperCase() + words.slice(1)
-}
 
 /** `Get an API key` becomes `API key`. */
 function itemTitle({ summary, path }: Operation): string {

@@ -1,9 +1,10 @@
 // Writes generated/console: the console of packages/console as one script and one style sheet, and the model
 // of the contract. The script contains the generated client, which is the console's only way to the API.
 import { build, type Plugin } from 'esbuild'
-import { dirname, join, posix } from 'node:path'
+import { basename, dirname, join, posix } from 'node:path'
 import { clientNames } from './client-names.ts'
 import { consoleModel } from './console-model.ts'
+import { packForms, packModel } from './console-pack.ts'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 
@@ -11,26 +12,31 @@ type Json = any
 
 const source = join(import.meta.dirname, '../../packages/console')
 
-/** The model of the contract, which the script contains. */
-export function emitConsoleModel(document: Json, operations: Operation[]): string {
-  return `${JSON.stringify(consoleModel(document, operations, clientNames(document, operations)), null, 1)}\n`
+/** The model of the contract, which the scripts contain. */
+export function emitConsoleModel(document: Json, operations: Operation[]): Map<string, string> {
+  const model = consoleModel(document, operations, clientNames(document, operations))
+  return new Map([
+    ['console/model.json', `${JSON.stringify(packModel(model), null, 1)}\n`],
+    ['console/forms.json', `${JSON.stringify(packForms(model), null, 1)}\n`],
+  ])
 }
 
 /** @param files the files of generated/ that the console imports, by name: the client and the model. */
 export async function emitConsole(files: Map<string, string>): Promise<Map<string, string>> {
-  return new Map([
-    ['console/main.js', await bundle('main.tsx', files)],
-    ['console/style.css', await bundle('style.css', files)],
-  ])
+  return new Map([...(await bundle('main.tsx', files)), ...(await bundle('style.css', files))])
 }
 
-async function bundle(entry: string, files: Map<string, string>): Promise<string> {
+/** The main script loads the others when they are needed: `import()` in the source begins a file. */
+async function bundle(entry: string, files: Map<string, string>): Promise<Array<[string, string]>> {
   try {
     const { outputFiles } = await build({
       entryPoints: [join(source, entry)],
       bundle: true,
       minify: true,
       write: false,
+      splitting: entry === 'main.tsx',
+      outdir: source,
+      chunkNames: '[name]-[hash]',
       format: 'esm',
       target: 'es2022',
       charset: 'utf8',
@@ -44,10 +50,32 @@ async function bundle(entry: string, files: Map<string, string>): Promise<string
       },
       plugins: [generated(files)],
     })
-    return outputFiles[0].text
+    return withPlainNames(outputFiles.map(({ path, text }) => [basename(path), text]))
   } catch (error) {
     throw new GenerateError(`packages/console does not compile: ${(error as Error).message}`)
   }
+}
+
+/** Names without digests: in git, a file stays the same file. */
+function withPlainNames(files: Array<[string, string]>): Array<[string, string]> {
+  const names = new Map(
+    files.map(([name], i) => [
+      name,
+      name.replace(/^chunk-[0-9A-Z]{8}/, `shared-${i}`).replace(/-[0-9A-Z]{8}\.js$/, '.js'),
+    ]),
+  )
+  return files.map(([name, text]) => [
+    `console/${names.get(name)}`,
+    text.replaceAll(/"\.\/([\w-]+\.js)"/g, (whole, part: string) =>
+      names.has(part) ? `"./${names.get(part)}"` : whole,
+    ),
+  ])
+}
+
+/** The console receives no webhooks, and calls no operation that needs no key, such as an HTML page. */
+function neededOf(path: string, text: string): string {
+  if (path === 'client/webhooks.js') return 'export const verifyWebhook = undefined\n'
+  return path === 'client/operations.js' ? text.replaceAll(/^ {2}\w+: .*"security":\[\]\},\n/gm, '') : text
 }
 
 /** Takes what the generator has just made in place of what is on the disk. */
@@ -64,7 +92,7 @@ function generated(files: Map<string, string>): Plugin {
         namespace: 'generated',
       }))
       build.onLoad({ filter: /./, namespace: 'generated' }, ({ path }) => ({
-        contents: files.get(path),
+        contents: neededOf(path, files.get(path)!),
         loader: path.endsWith('.json') ? 'json' : 'js',
         resolveDir: dirname(source),
       }))

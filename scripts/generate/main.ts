@@ -128,7 +128,7 @@ export async function emit(spec: string, { root = ownRoot, matched = true } = {}
       new Map([
         ['types.ts', await emitTypes(withWholeAlternatives(document, 'never'), eventUnions(events))],
         ['client/types.d.ts', clientTypes(published)],
-        ['console/model.json', emitConsoleModel(document, operations)],
+        ...emitConsoleModel(document, operations),
       ]),
     async clients(types) {
       const client = emitClient(document, operations, {

@@ -166,7 +166,8 @@ export class Conversation {
 
   async #read(events: AsyncGenerator<StreamedEvent, void>): Promise<Failure | null> {
     for await (const { event, data } of events) {
-      if (event === 'error') return { ...data.error, requestId: data.error.details.request_id, problems: [] }
+      if (event === 'error')
+        return { ...data.error, constraint: null, requestId: data.error.details.request_id, problems: [] }
       this.#change({ answer: withEvent(this.answer, event, data) })
       if (event === 'message.created') void this.#reload()
     }

@@ -91,7 +91,7 @@ function Live({ query }: { query: URLSearchParams }) {
   )
 }
 
-const unknown = { code: null, requestId: null, problems: [] }
+const unknown = { code: null, constraint: null, requestId: null, problems: [] }
 
 export function EventPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!

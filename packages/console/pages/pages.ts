@@ -1,27 +1,22 @@
 // The pages made by hand. Each takes the place of the page that the engine would make for its path.
 import type { ComponentType } from 'preact'
+import { lazy } from '../lazy.tsx'
 import { match, type PageProps } from '../router.ts'
-import { ChatPage } from './chat.tsx'
-import { DocumentsPage } from './documents.tsx'
-import { EventPage, EventsPage } from './events.tsx'
-import { FilePage, FilesPage } from './files.tsx'
-import { BudgetPage, MeterPage } from './metering.tsx'
 import { Overview } from './overview.tsx'
 import { SubscriptionPage } from './payments.tsx'
-import { DeliveryPage } from './webhooks.tsx'
 
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,
-  '/ai/knowledge/{id}/documents': DocumentsPage,
-  '/ai/sessions/{id}': ChatPage,
-  '/events': EventsPage,
-  '/events/{id}': EventPage,
-  '/payments/budgets/{id}': BudgetPage,
-  '/payments/meters/{id}': MeterPage,
+  '/ai/knowledge/{id}/documents': lazy(async () => (await import('./documents.tsx')).DocumentsPage),
+  '/ai/sessions/{id}': lazy(async () => (await import('./chat.tsx')).ChatPage),
+  '/events': lazy(async () => (await import('./events.tsx')).EventsPage),
+  '/events/{id}': lazy(async () => (await import('./events.tsx')).EventPage),
+  '/payments/budgets/{id}': lazy(async () => (await import('./metering.tsx')).BudgetPage),
+  '/payments/meters/{id}': lazy(async () => (await import('./metering.tsx')).MeterPage),
   '/payments/subscriptions/{id}': SubscriptionPage,
-  '/storage/files': FilesPage,
-  '/storage/files/{id}': FilePage,
-  '/webhooks/deliveries/{id}': DeliveryPage,
+  '/storage/files': lazy(async () => (await import('./files/files.tsx')).FilesPage),
+  '/storage/files/{id}': lazy(async () => (await import('./files/files.tsx')).FilePage),
+  '/webhooks/deliveries/{id}': lazy(async () => (await import('./webhooks.tsx')).DeliveryPage),
 }
 
 export function pageAt(

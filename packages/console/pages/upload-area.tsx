@@ -4,7 +4,18 @@ import { href } from '../router.ts'
 import { Problem } from '../ui.tsx'
 import { bytes } from '../value.tsx'
 import { droppedFiles } from './dropped-files.ts'
-import { addFile, changes, dismiss, pause, resume, uploads, type Target, type Upload } from './uploads.ts'
+import {
+  addFile,
+  answer,
+  changes,
+  dismiss,
+  isAsking,
+  pause,
+  resume,
+  uploads,
+  type Target,
+  type Upload,
+} from './uploads.ts'
 
 interface Props {
   label: string
@@ -74,18 +85,26 @@ export function useUploaded(): number {
   return count
 }
 
-function Uploads({ list }: { list: string }) {
+/** The uploads of this tab to a list, also those that are done. */
+export function useUploads(list: string): readonly Upload[] {
   const [shown, setShown] = useState(uploads)
   useEffect(() => {
     const update = (): void => setShown(uploads())
     changes.addEventListener('change', update)
     return () => changes.removeEventListener('change', update)
   }, [])
-  const here = shown.filter(({ target }) => target.list === list)
-  if (here.length === 0) return null
+  return shown.filter(({ target }) => target.list === list)
+}
+
+function Uploads({ list }: { list: string }) {
+  const here = useUploads(list)
+  return here.length === 0 ? null : <UploadList uploads={here} />
+}
+
+export function UploadList({ uploads: shown }: { uploads: readonly Upload[] }) {
   return (
     <ul class="uploads" aria-label="Uploads">
-      {here.map((upload) => (
+      {shown.map((upload) => (
         <li key={upload.id}>
           <Row {...upload} />
         </li>
@@ -94,7 +113,9 @@ function Uploads({ list }: { list: string }) {
   )
 }
 
-function Row({ id, file, sent, state, failure, path }: Upload) {
+function Row(upload: Upload) {
+  const { id, file, sent, state, failure, path } = upload
+  const asks = isAsking(upload)
   const isMoving = state === 'waiting' || state === 'sending'
   return (
     <>
@@ -104,7 +125,11 @@ function Row({ id, file, sent, state, failure, path }: Upload) {
             {path === null ? file.name : <a href={href(path)}>{file.name}</a>}
           </label>{' '}
           <span class="soft" role="status">
-            {state === 'done' ? 'uploaded' : `${bytes(sent)} of ${bytes(file.size)}, ${state}`}
+            {state === 'done'
+              ? 'uploaded'
+              : asks
+                ? 'name is taken'
+                : `${bytes(sent)} of ${bytes(file.size)}, ${state}`}
           </span>
         </span>
         {isMoving && (
@@ -126,7 +151,17 @@ function Row({ id, file, sent, state, failure, path }: Upload) {
         max={Math.max(1, file.size)}
         value={state === 'done' ? file.size || 1 : sent}
       />
-      {failure !== null && <Problem failure={failure} retry={() => resume(id)} />}
+      {asks && (
+        <div class="actions">
+          <button type="button" aria-label={`Keep both ${file.name}`} onClick={() => answer(id, 'rename')}>
+            Keep both
+          </button>
+          <button type="button" aria-label={`Replace ${file.name}`} onClick={() => answer(id, 'replace')}>
+            Replace
+          </button>
+        </div>
+      )}
+      {failure !== null && !asks && <Problem failure={failure} retry={() => resume(id)} />}
     </>
   )
 }

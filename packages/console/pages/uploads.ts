@@ -24,10 +24,67 @@ export interface Target {
   send(file: File, sending: Sending): Promise<string>
   /** Frees what an unfinished upload holds on the server. */
   discard(file: File): void
+  /** The same place with an answer to a file of the same name; null if the server does not ask. */
+  answered: ((answer: Answer) => Target) | null
 }
 
-/** @param fields of the new file, such as its folder. */
-export function fileTarget(fields: Record<string, string>): Target {
+/** What happens if the place has a file of the same name. `replace` keeps the former content as a version. */
+export type Answer = 'rename' | 'replace'
+
+/** @param fields of the new file, such as its folder. The server asks about a name that is taken. */
+export const fileTarget = (fields: Record<string, string>): Target => ({
+  ...resumableTarget({ ...fields, on_conflict: 'fail' }),
+  answered: (answer) =>
+    answer === 'rename' ? resumableTarget({ ...fields, on_conflict: 'rename' }) : replacingTarget(fields),
+})
+
+/** A folder that is shared with the person takes uploads in one request. */
+export const sharedTarget = (folderId: string, policy: 'fail' | 'rename' = 'fail'): Target => ({
+  list: '/storage/files',
+  key: `shared ${folderId}`,
+  async send(file, sending) {
+    const body = { file, folder_id: folderId, on_conflict: policy }
+    const { data } = await call('uploadFile', { body, timeout: null, ...sending })
+    return `${this.list}/${data.id}`
+  },
+  discard() {},
+  answered: (answer) =>
+    answer === 'rename' ? sharedTarget(folderId, 'rename') : replacingTarget({ folder_id: folderId }, true),
+})
+
+/** The content of the file that has the name there. */
+function replacingTarget(fields: Record<string, string>, isShared = false): Target {
+  return {
+    list: '/storage/files',
+    key: `replace ${new URLSearchParams(fields)}`,
+    async send(file, sending) {
+      const { path, folder_id, ...others } = fields
+      const folder = folder_id !== undefined ? { folder_id } : { folder: path ?? '/' }
+      const query = { ...others, ...folder, name: file.name.normalize('NFC'), limit: 1 }
+      const id = isShared
+        ? await idInFolder(folder_id, file.name)
+        : (await call('listFiles', { query })).data.data[0]?.id
+      if (id === undefined) return await resumableTarget(fields).send(file, sending)
+      await call('replaceFileContent', { path: { id }, body: { file }, timeout: null, ...sending })
+      return `${this.list}/${id}`
+    },
+    discard() {},
+    answered: null,
+  }
+}
+
+/** The file with a name in a folder, which may be shared with the person. */
+async function idInFolder(folderId: string, name: string): Promise<string | undefined> {
+  for (let cursor: string | null = null; ;) {
+    const query = { folder_id: folderId, limit: 100, ...(cursor !== null && { cursor }) }
+    const { data } = (await call('listStorageItems', { query })) as { data: any }
+    const found = data.data.find(({ file }: any) => file?.name === name.normalize('NFC'))
+    cursor = data.pagination.next_cursor
+    if (found !== undefined || cursor === null) return found?.id
+  }
+}
+
+function resumableTarget(fields: Record<string, string>): Target {
   const key = `upload ${new URLSearchParams(fields)}`
   const nameOf = ({ name, size, lastModified }: File): string => `${key} ${size} ${lastModified} ${name}`
   return {
@@ -61,6 +118,7 @@ export function fileTarget(fields: Record<string, string>): Target {
       // It expires if this fails.
       if (id !== null && isAllowed('deleteUpload')) call('deleteUpload', { path: { id } }).catch(() => {})
     },
+    answered: null,
   }
 }
 
@@ -78,6 +136,7 @@ export const documentTarget = (base: string): Target => ({
     return `${this.list}/${data.id}`
   },
   discard() {},
+  answered: null,
 })
 
 export interface Upload {
@@ -126,6 +185,19 @@ export function resume(id: number): void {
   if (state !== 'paused' && state !== 'failed') return
   change(id, { state: 'waiting', failure: null, abort: new AbortController() })
   sendNext()
+}
+
+/** Whether the upload waits for an answer about a file of the same name. */
+export const isAsking = ({ failure, target }: Upload): boolean =>
+  failure?.constraint === 'name_taken' && target.answered !== null
+
+/** Sends an upload whose name is taken again, with the answer. */
+export function answer(id: number, given: Answer): void {
+  const upload = kept.find((each) => each.id === id)
+  if (upload === undefined || !isAsking(upload)) return
+  upload.target.discard(upload.file)
+  change(id, { target: upload.target.answered!(given), sent: 0 })
+  resume(id)
 }
 
 /** Pauses an upload that waits or is being sent. */
