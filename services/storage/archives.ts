@@ -13,7 +13,15 @@ import { requireAccess } from '../projects/resource-access.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { numberedName } from './file-places.ts'
-import { centralHeader, centralHeaderBytes, endOfArchive, localHeader, localHeaderBytes } from './zip.ts'
+import {
+  centralHeader,
+  centralHeaderBytes,
+  end64Bytes,
+  endBytes,
+  endOfArchive,
+  localHeader,
+  localHeaderBytes,
+} from './zip.ts'
 
 export type Archive = components['schemas']['Archive']
 
@@ -211,9 +219,9 @@ async function* piecesOf(
 }
 
 function endOfDirectory({ files, directory, bytes }: Archive & { directory: number }): number {
-  // The end is longer with ZIP64, which depends on where the directory ends.
-  const short = bytes - 22
-  return endOfArchive(files, directory, short).length === 22 ? short : bytes - 98
+  // Whether the end is that of ZIP64 depends on where the directory ends.
+  const end = bytes - endBytes
+  return endOfArchive(files, directory, end).length === endBytes ? end : bytes - end64Bytes
 }
 
 async function* piecesOfFile(

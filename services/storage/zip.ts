@@ -14,6 +14,9 @@ const most32 = 0xffff_ffff
 const most16 = 0xffff
 const localBytes = 30
 const centralBytes = 46
+/** The bytes of the end of an archive, and with ZIP64. */
+export const endBytes = 22
+export const end64Bytes = endBytes + 76
 /** Names are in UTF-8. */
 const flags = 0x0800
 
@@ -66,7 +69,7 @@ export function centralHeader({ name, bytes, modifiedAt, offset }: ZipEntry, crc
 /** The end of an archive, after the directory. */
 export function endOfArchive(entries: number, start: number, end: number): Buffer {
   const bytes = end - start
-  const record = Buffer.alloc(22)
+  const record = Buffer.alloc(endBytes)
   record.writeUInt32LE(0x0605_4b50, 0)
   record.writeUInt16LE(Math.min(entries, most16), 8)
   record.writeUInt16LE(Math.min(entries, most16), 10)
