@@ -581,7 +581,7 @@ t.test('a temporary error is retried, up to four times', async (t) => {
   }
   const model = { model: 'test', provider: 'test', price: null, dimensions: 3 }
   const { errors } = startIngestion(t, { embed: Object.assign(embed, model) })
-  /** The numbers of the failed attempts. A job that a busy machine takes for lost runs again with its number. */
+  /** The numbers of the failed attempts. A job that a busy machine takes for lost runs again as the same. */
   const attempts = () => [
     ...new Set(errors.splice(0).flatMap(({ message }) => /\(attempt (\d)\)/.exec(message)?.[1] ?? [])),
   ]

@@ -254,7 +254,7 @@ async function reachedBy({ client }: Person, name: string): Promise<object[]> {
 
 const atOnce = async <T>(n: number, work: (i: number) => Promise<T>): Promise<T[]> =>
   await Promise.all(Array.from({ length: n }, (_, i) => work(i)))
-/** On a busy machine a request may wait too long for the lock of the limit: it is sent again, as clients do. */
+/** On a busy machine a request may wait too long for the lock of the limit: clients send it again. */
 const decided = async (request: () => Promise<Reply>): Promise<Reply> => {
   const reply = await request()
   return reply.status === 503 ? await decided(request) : reply
