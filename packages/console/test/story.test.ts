@@ -38,6 +38,10 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       /** Acts while the network is cut: the form says so and keeps what was typed, and works afterward. */
       const actThroughCut: Act = async (name, fields) => {
         await page.getByRole('button', { name, exact: true }).first().waitFor()
+        // The fields of forms are loaded after the first page.
+        await page.waitForFunction(() =>
+          performance.getEntriesByType('resource').some((entry) => entry.name.includes('form-dialog')),
+        )
         await page.context().setOffline(true)
         await act(name, fields)
         await dialog.getByRole('alert').waitFor()
