@@ -35,8 +35,8 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
         `Unknown command \`${args[0]}\`. ` +
           'The commands are users, doctor, keys, create-user, create-key, revoke-key, ' +
           'organization-limits, outbox, ' +
-          'remove-second-factor, verify-audit, export-audit, new-key, store, confirm-restore, ' +
-          'replace-lost-secrets.\n',
+          'remove-second-factor, verify-audit, export-audit, new-key, store, move-files, ' +
+          'confirm-restore, replace-lost-secrets.\n',
       ),
       err,
     )
