@@ -80,60 +80,6 @@ t.test('strangers see only public pictures, and those of links, which count', as
   t.equal((await download(server.url, `/storage/files/${shared.id}/image`)).status, 404, 'also if cached')
 })
 
-/** A PDF with these page contents. */
-const pdfWith = (contents: Buffer[], page = '/MediaBox [0 0 400 200]'): Buffer =>
-  pdfOf([
-    '<< /Type /Catalog /Pages 2 0 R >>',
-    `<< /Type /Pages /Count ${contents.length} ` +
-      `/Kids [${contents.map((_, i) => `${3 + 2 * i} 0 R`).join(' ')}] >>`,
-    ...contents.flatMap((content, i) => [
-      `<< /Type /Page /Parent 2 0 R ${page} /Contents ${4 + 2 * i} 0 R >>`,
-      content,
-    ]),
-  ])
-
-t.test('the image of a PDF is its first page', async (t) => {
-  const pages = [stream('1 0 0 rg 0 0 200 200 re f'), stream('0 0 1 rg 0 0 400 200 re f')]
-  const file = await store(pdfWith(pages), { name: 'pages.pdf' })
-  t.equal(file.content_type, 'application/pdf')
-  const reply = await imageOf(`/storage/files/${file.id}/image?width=256&format=png`)
-  t.equal(reply.status, 200)
-  const { data, info } = await sharp(reply.bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true })
-  t.same([info.width, info.height], [256, 128])
-  const pixel = (x: number, y: number): number[] => [...data.subarray(3 * (256 * y + x)).subarray(0, 3)]
-  t.same(pixel(50, 64), [255, 0, 0], 'red at the left')
-  t.same(pixel(200, 64), [255, 255, 255], 'paper at the right')
-  const large = await sharp((await imageOf(`/storage/files/${file.id}/image?width=2048`)).bytes).metadata()
-  t.same([large.width, large.height], [2048, 1024])
-})
-
-t.test('a hostile PDF is refused within its limits, and the server goes on', async (t) => {
-  const good = pdfWith([stream('1 0 0 rg 0 0 9 9 re f')])
-  for (const [what, bytes, statuses] of [
-    ['noise', Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(5000)]), [409]],
-    ['no page', pdfOf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [] /Count 0 >>']), [409]],
-    [
-      'a cycle of pages',
-      pdfOf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [2 0 R] /Count 1 >>']),
-      [409],
-    ],
-    ['a page of no size', pdfWith([stream('')], '/MediaBox [0 0 0 0]'), [200, 409]],
-    ['a page as thin as a hair', pdfWith([stream('')], '/MediaBox [0 0 0.001 14400]'), [200, 409]],
-    [
-      'a stream that grows to 1 GB',
-      pdfWith([packedStream(deflateSync(Buffer.alloc(1e9)), '/Filter [/FlateDecode /FlateDecode]')]),
-      [200, 409],
-    ],
-    ['endless drawing', pdfWith([packedStream('0 0 400 200 re f\n'.repeat(3_000_000))]), [200, 409]],
-  ] as const) {
-    const file = await store(bytes, { name: 'a.pdf' })
-    const reply = await imageOf(`/storage/files/${file.id}/image`)
-    t.ok((statuses as readonly number[]).includes(reply.status), `${what}: ${reply.status}`)
-  }
-  const file = await store(good, { name: 'good.pdf' })
-  t.equal((await imageOf(`/storage/files/${file.id}/image`)).status, 200)
-})
-
 t.test('hostile files are refused, and the server goes on', async (t) => {
   const good = await picture(40, 40).png().toBuffer()
   const bomb = Buffer.from(good)
@@ -207,4 +153,58 @@ t.test('the cache deletes the least recently used images', async (t) => {
   const nowhere = new ImageCache(join(directory, 'image39'), 1000)
   await nowhere.put('x', randomBytes(10))
   t.equal(await nowhere.get('x'), null, 'an error of the disk is no failure')
+})
+
+/** A PDF with these page contents. */
+const pdfWith = (contents: Buffer[], page = '/MediaBox [0 0 400 200]'): Buffer =>
+  pdfOf([
+    '<< /Type /Catalog /Pages 2 0 R >>',
+    `<< /Type /Pages /Count ${contents.length} ` +
+      `/Kids [${contents.map((_, i) => `${3 + 2 * i} 0 R`).join(' ')}] >>`,
+    ...contents.flatMap((content, i) => [
+      `<< /Type /Page /Parent 2 0 R ${page} /Contents ${4 + 2 * i} 0 R >>`,
+      content,
+    ]),
+  ])
+
+t.test('the image of a PDF is its first page', async (t) => {
+  const pages = [stream('1 0 0 rg 0 0 200 200 re f'), stream('0 0 1 rg 0 0 400 200 re f')]
+  const file = await store(pdfWith(pages), { name: 'pages.pdf' })
+  t.equal(file.content_type, 'application/pdf')
+  const reply = await imageOf(`/storage/files/${file.id}/image?width=256&format=png`)
+  t.equal(reply.status, 200)
+  const { data, info } = await sharp(reply.bytes).removeAlpha().raw().toBuffer({ resolveWithObject: true })
+  t.same([info.width, info.height], [256, 128])
+  const pixel = (x: number, y: number): number[] => [...data.subarray(3 * (256 * y + x)).subarray(0, 3)]
+  t.same(pixel(50, 64), [255, 0, 0], 'red at the left')
+  t.same(pixel(200, 64), [255, 255, 255], 'paper at the right')
+  const large = await sharp((await imageOf(`/storage/files/${file.id}/image?width=2048`)).bytes).metadata()
+  t.same([large.width, large.height], [2048, 1024])
+})
+
+t.test('a hostile PDF is refused within its limits, and the server goes on', async (t) => {
+  const good = pdfWith([stream('1 0 0 rg 0 0 9 9 re f')])
+  for (const [what, bytes, statuses] of [
+    ['noise', Buffer.concat([Buffer.from('%PDF-1.7\n'), randomBytes(5000)]), [409]],
+    ['no page', pdfOf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [] /Count 0 >>']), [409]],
+    [
+      'a cycle of pages',
+      pdfOf(['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [2 0 R] /Count 1 >>']),
+      [409],
+    ],
+    ['a page of no size', pdfWith([stream('')], '/MediaBox [0 0 0 0]'), [200, 409]],
+    ['a page as thin as a hair', pdfWith([stream('')], '/MediaBox [0 0 0.001 14400]'), [200, 409]],
+    [
+      'a stream that grows to 1 GB',
+      pdfWith([packedStream(deflateSync(Buffer.alloc(1e9)), '/Filter [/FlateDecode /FlateDecode]')]),
+      [200, 409],
+    ],
+    ['endless drawing', pdfWith([packedStream('0 0 400 200 re f\n'.repeat(3_000_000))]), [200, 409]],
+  ] as const) {
+    const file = await store(bytes, { name: 'a.pdf' })
+    const reply = await imageOf(`/storage/files/${file.id}/image`)
+    t.ok((statuses as readonly number[]).includes(reply.status), `${what}: ${reply.status}`)
+  }
+  const file = await store(good, { name: 'good.pdf' })
+  t.equal((await imageOf(`/storage/files/${file.id}/image`)).status, 200)
 })
