@@ -1,5 +1,5 @@
-// Forms for the bodies of requests. Their fields are loaded once the first page is shown, so that a form opens
-// at once, even without a network.
+// Forms for the bodies of requests. Their fields are loaded once the first page is shown, so that a form
+// opens at once, even without a network.
 import type { ComponentType } from 'preact'
 import type { CreateProps, FormProps } from './form-dialog.tsx'
 import { lazy } from './lazy.tsx'
