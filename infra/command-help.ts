@@ -1,5 +1,5 @@
-// `--help` and `--version` of every command, and its end when nobody reads its output. The help is the
-// comment at the top of the command's file, unless the command has a text of its own.
+// `--help` and `--version` of every command. The help is the comment at the top of the command's file, unless
+// the command has a text of its own. A command ends when the reader of its output has closed the pipe.
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { version } from './version.ts'

@@ -15,7 +15,7 @@ export interface FormProps {
   item: any
   /** What the fields of a creation have at first. */
   defaults?: Record<string, unknown>
-  /** For If-Match, so that a change that somebody made in the meantime is not overwritten. */
+  /** For If-Match: a concurrent change is not overwritten. */
   etag?: string | null
   onClose: () => void
   onDone: (answer: any) => void

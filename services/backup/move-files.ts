@@ -1,13 +1,12 @@
 // Moves the blobs of a running installation from one store to another. Servers write to the target and read
 // from both, so every blob is at least in one of them. The work can be repeated after any interruption: blobs
 // that are in the target are not copied again.
-import { createHash } from 'node:crypto'
 import { mkdir } from 'node:fs/promises'
-import { pipeline } from 'node:stream/promises'
 import pLimit from 'p-limit'
 import type { Db } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { isBlobKey, type BlobStore, type ListedBlob } from '../storage/blobs/blob-store.ts'
+import { digestOf } from '../storage/blobs/partial-files.ts'
 import { verifyStore, type Difference } from '../storage/verify.ts'
 import { copyBlob, forEachBlob, type CopiedBlob } from './copy-blobs.ts'
 
@@ -122,16 +121,11 @@ async function copyAgain(
   if (bytes === null) return null
   const blob = { key, bytes, sha256: sha256! }
   const options = { from, to, tempFolder, replaces: true }
-  if ((await copyBlob(blob, options)) === 'copied' && (await hashOf(to, key)) === sha256) return null
+  const isCopied = (await copyBlob(blob, options)) === 'copied'
+  if (isCopied && (await digestOf(await to.read(key))).sha256 === sha256) return null
   const size = await from.sizeOf(key)
   const kind = size === null ? 'missing' : size === bytes ? 'wrong_hash' : 'wrong_size'
   return { kind, key, bytes }
-}
-
-async function hashOf(store: BlobStore, key: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(await store.read(key), hash)
-  return hash.digest('hex')
 }
 
 /** Deletes the blobs that the target has with the same size. */

@@ -157,12 +157,10 @@ export async function uploadByLink(
 ): Promise<StoredFile> {
   const { db, config } = services
   const link = await findOpenUploadLink(db, token)
-  const maxBytes = Math.min(link.max_bytes ?? Infinity, config.uploadMaxBytes)
   const { file } = form
   // The form has a name and boundaries besides the file.
-  if (file.maxLength !== undefined && file.maxLength - unreservedBytes > maxBytes)
-    throw fileTooLarge(maxBytes)
-  if (isDeclared(file.declaredType)) requireType(link, mediaTypeOf(file.declaredType))
+  const least = file.maxLength === undefined ? 0 : file.maxLength - unreservedBytes
+  const maxBytes = requireWithinLimits(link, config, { bytes: least, declaredType: file.declaredType })
   const place = await takePlace(services, link)
   try {
     const upload = {
@@ -193,6 +191,26 @@ async function countUpload(tx: Transaction, { id }: { id: string }, token: strin
   throw notFound('link')
 }
 
+/**
+ * Checks the size and the declared type of a file before its bytes arrive. @throws 413 or 415
+ * @returns the maximum size of a file in bytes.
+ */
+function requireWithinLimits(
+  link: OpenUploadLink,
+  { uploadMaxBytes }: Pick<LinkUploadServices['config'], 'uploadMaxBytes'>,
+  { bytes, declaredType }: { bytes: number; declaredType: string | null },
+): number {
+  const maxBytes = Math.min(link.max_bytes ?? Infinity, uploadMaxBytes)
+  if (bytes > maxBytes) throw fileTooLarge(maxBytes)
+  if (isDeclared(declaredType)) requireType(link, mediaTypeOf(declaredType))
+  return maxBytes
+}
+
+/** With `lock`, locks the project of a link. To be called before the link is read or locked. */
+async function lockProjectOf(db: Db, projectId: string | null, { lock = false } = {}): Promise<void> {
+  if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
+}
+
 export interface FirstLinkBytes {
   /** undefined if the request brings no bytes, null for an empty file. */
   body: FilePart | null | undefined
@@ -211,10 +229,8 @@ export async function createLinkUpload(
 ): Promise<StoredUpload> {
   const { db, config } = services
   const link = await findOpenUploadLink(db, token)
-  const maxBytes = Math.min(link.max_bytes ?? Infinity, config.uploadMaxBytes)
-  if (created.length > maxBytes) throw fileTooLarge(maxBytes)
   const { declaredType } = created.fields
-  if (isDeclared(declaredType)) requireType(link, mediaTypeOf(declaredType))
+  requireWithinLimits(link, config, { bytes: created.length, declaredType })
   return await forStranger(services, async () => {
     const upload = await db.transaction(async (tx) => {
       const place = await creatorOf(link, token).openPlace(tx, {}, { lock: true })
@@ -240,9 +256,8 @@ export function accessByLink(token: string, id: string): UploadAccess {
   return {
     id,
     find: async (db) => await sql.findLinkUpload(db, { id, digest }),
-    async authorize(db, { project_id: projectId, user_id: ownerId, file_id: fileId }, { lock = false } = {}) {
-      // Lock order: the project before the link.
-      if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
+    async authorize(db, { project_id: projectId, user_id: ownerId, file_id: fileId }, options) {
+      await lockProjectOf(db, projectId, options)
       if (fileId === null) link = await findOpenUploadLink(db, token)
       return projectId ?? ownerId
     },
@@ -274,9 +289,8 @@ function creatorOf({ owner_id: ownerId, project_id: projectId }: OpenUploadLink,
   return {
     accountId: ownerId,
     isRepeatable: false,
-    async openPlace(db, _place, { lock = false } = {}) {
-      // Lock order: the project before the link.
-      if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
+    async openPlace(db, _place, options) {
+      await lockProjectOf(db, projectId, options)
       const { workspace_id: workspaceId } = await findOpenUploadLink(db, token)
       return { workspaceId, projectId, ownerId, byShare: false }
     },

@@ -153,7 +153,7 @@ export async function downloadItems(items: Item[], { projectId }: Place): Promis
   return done.refused
 }
 
-/** Tells of items that an undo could not bring back. */
+/** Shows the items that an undo could not restore. */
 function report(refused: Refused[]): void {
   for (const { name, message } of refused) toast(`${name}: ${message}`)
 }

@@ -28,24 +28,24 @@ const toastMs = 12_000
 
 export const shownToasts = (): readonly Toast[] => toasts
 export const shownJobs = (): readonly Job[] => jobs
-const tell = (): boolean => activity.dispatchEvent(new Event('change'))
+const notify = (): boolean => activity.dispatchEvent(new Event('change'))
 
 export function toast(text: string, undo: (() => Promise<void>) | null = null): void {
   const id = ++lastId
   toasts = [...toasts.slice(-2), { id, text, undo }]
-  tell()
+  notify()
   setTimeout(() => dismissToast(id), toastMs)
 }
 
 export function dismissToast(id: number): void {
   toasts = toasts.filter((each) => each.id !== id)
-  tell()
+  notify()
 }
 
 /** @param job the answer of the operation that began it. */
 export function follow(text: string, job: any): void {
   jobs = [...jobs.filter(({ id }) => id !== job.id), { ...job, text }]
-  tell()
+  notify()
   if (isActive(job)) setTimeout(() => void poll(text, job.id, pollMs), pollMs)
 }
 
@@ -60,7 +60,7 @@ async function poll(text: string, id: string, wait: number): Promise<void> {
   try {
     const { data } = await call('getJob', { path: { id } })
     jobs = jobs.map((job) => (job.id === id ? { ...data, text } : job))
-    tell()
+    notify()
     if (!isActive(data)) return changed('folders', 'files')
   } catch (error) {
     // It is asked again: the job goes on.
@@ -73,7 +73,7 @@ async function poll(text: string, id: string, wait: number): Promise<void> {
 
 export function dismissJob(id: string): void {
   jobs = jobs.filter((job) => job.id !== id)
-  tell()
+  notify()
 }
 
 /** @returns why the job could not be canceled; null if it was. */
@@ -81,7 +81,7 @@ export async function cancel({ id, text }: Job): Promise<Failure | null> {
   try {
     const { data } = await call('cancelJob', { path: { id } })
     jobs = jobs.map((job) => (job.id === id ? { ...data, text } : job))
-    tell()
+    notify()
     changed('folders', 'files')
     return null
   } catch (error) {

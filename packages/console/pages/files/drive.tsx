@@ -433,7 +433,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
           }
         >
           {kind === 'trash'
-            ? 'Nobody can restore the files afterwards.'
+            ? 'The files cannot be restored afterwards.'
             : 'The files in deleted folders go to the trash. The deletion can be canceled while it runs.'}
         </ConfirmDialog>
       )}
@@ -450,7 +450,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
             })
           }
         >
-          Nobody can restore the files afterwards.
+          The files cannot be restored afterwards.
         </ConfirmDialog>
       )}
     </section>
