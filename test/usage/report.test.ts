@@ -295,7 +295,8 @@ t.test('in a batch, a user has a limited number of credentials and projects', as
   const person = await server.person()
   for (let i = 0; i < 1_500; i++) requestRecorder.record(requestOf(person.id))
   await requestRecorder.flush()
-  t.equal(await prisma.usageCount.count({ where: { userId: person.id } }), 1001)
+  const rows = await prisma.usageCount.count({ where: { userId: person.id } })
+  t.ok([1000, 1001].includes(rows), `${rows} rows: the one without a credential is among the 1,000, or after`)
   const { _sum: sum } = await prisma.usageCount.aggregate({
     where: { userId: person.id },
     _sum: { requests: true },
