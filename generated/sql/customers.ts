@@ -46,7 +46,8 @@ export const findByExternalId = optional<{ external_id: string; organization_id:
 t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
 FROM customers t
 WHERE t.external_id = $1 AND t.deleted_at IS NULL
-  AND t.organization_id IS NOT DISTINCT FROM $2::text`,
+    AND (t.organization_id = $2::text
+    OR t.organization_id IS NULL AND $2::text IS NULL)`,
   ['external_id', 'organization_id'],
   { reads: true },
 )

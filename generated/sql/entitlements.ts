@@ -39,15 +39,15 @@ FROM customers c
     SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
     FROM payment_clock clock
   ) t
-  JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
+    JOIN features f ON f.organization_id = c.organization_id
+    OR f.organization_id IS NULL AND c.organization_id IS NULL
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
   LEFT JOIN LATERAL (
     SELECT pf.feature_id, pf.limit_value, s.period_start, s.period_end
     FROM subscriptions s
-      CROSS JOIN jsonb_to_recordset(coalesce(s.items, jsonb_build_array(jsonb_build_object('price_id',
-        s.price_id)))) AS item (price_id text)
-      JOIN prices pr ON pr.id = item.price_id
+      JOIN prices pr ON pr.id = ANY(CASE WHEN s.items IS NULL THEN ARRAY[s.price_id]
+        ELSE ARRAY(SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item) END)
       JOIN product_features pf ON pf.product_id = pr.product_id AND pf.feature_id = f.id
     WHERE s.customer_id = c.id AND s.status IN ('active', 'trialing', 'past_due')
     ORDER BY pf.limit_value DESC NULLS FIRST, s.period_end, s.id
@@ -126,15 +126,15 @@ FROM customers c
     SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
     FROM payment_clock clock
   ) t
-  JOIN features f ON f.organization_id IS NOT DISTINCT FROM c.organization_id
+    JOIN features f ON f.organization_id = c.organization_id
+    OR f.organization_id IS NULL AND c.organization_id IS NULL
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
   LEFT JOIN LATERAL (
     SELECT pf.feature_id, pf.limit_value, s.period_start, s.period_end
     FROM subscriptions s
-      CROSS JOIN jsonb_to_recordset(coalesce(s.items, jsonb_build_array(jsonb_build_object('price_id',
-        s.price_id)))) AS item (price_id text)
-      JOIN prices pr ON pr.id = item.price_id
+      JOIN prices pr ON pr.id = ANY(CASE WHEN s.items IS NULL THEN ARRAY[s.price_id]
+        ELSE ARRAY(SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item) END)
       JOIN product_features pf ON pf.product_id = pr.product_id AND pf.feature_id = f.id
     WHERE s.customer_id = c.id AND s.status IN ('active', 'trialing', 'past_due')
     ORDER BY pf.limit_value DESC NULLS FIRST, s.period_end, s.id

@@ -2,6 +2,7 @@
 // adding them up costs, and a check of an entitlement as a multiple of `getProject`.
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
+import pg from 'pg'
 import * as customersSql from '../../generated/sql/customers.ts'
 import * as metersSql from '../../generated/sql/meters.ts'
 import { openDatabase, type Database } from '../../infra/database/database.ts'
@@ -84,6 +85,43 @@ export async function benchUsage(
   }
 }
 
+interface Sale {
+  customer: string
+  product: string
+  price: string
+  feature: string
+}
+
+/** Copies the rows of a sale, so that tables and statistics are those of a server with customers. */
+async function addSales(url: string, sale: Sale): Promise<void> {
+  const copies = (table: string, key: string, id: string, changed: string): string =>
+    `INSERT INTO ${table} SELECT (jsonb_populate_record(t, jsonb_build_object(${changed}))).*
+     FROM ${table} t, generate_series(1, 2000) n WHERE t.${key} = '${id}'`
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    const { customer, product, price, feature } = sale
+    await client.query(copies('customers', 'id', customer, `'id', 'cus_' || n, 'external_id', n::text`))
+    await client.query(copies('products', 'id', product, `'id', 'prd_' || n`))
+    await client.query(copies('prices', 'id', price, `'id', 'prc_' || n, 'product_id', 'prd_' || n`))
+    await client.query(copies('features', 'id', feature, `'id', 'feat_' || n, 'key', 'feature_' || n`))
+    await client.query(
+      copies(
+        'product_features',
+        'product_id',
+        product,
+        `'product_id', 'prd_' || n, 'feature_id', 'feat_' || n`,
+      ),
+    )
+    await client.query(
+      copies('subscriptions', 'customer_id', customer, `'id', 'sub_' || n, 'customer_id', 'cus_' || n`),
+    )
+    await client.query('ANALYZE')
+  } finally {
+    await client.end()
+  }
+}
+
 /** A check of an entitlement against `getProject`, by the same caller over HTTP. */
 async function benchCheck(
   stage: Stage,
@@ -111,6 +149,7 @@ async function benchCheck(
   const { id: price_id } = await send('POST', '/payments/prices', price)
   const customer = await send('POST', '/payments/customers', { external_id: 'checked' })
   await send('POST', '/payments/subscriptions', { customer_id: customer.id, items: [{ price_id }] })
+  await addSales(url, { customer: customer.id, product: product.id, price: price_id, feature: feature.id })
   const paths = [
     `/v1/projects/${project.id}`,
     `/v1/payments/customers/${customer.id}/entitlements/${feature.key}`,
