@@ -1,6 +1,6 @@
 // An archive of files in S3: the memory that its download takes, that `unzip -t` opens it, and that a
-// download that is broken off and resumed has the same bytes. `npm run faults` downloads 10 GiB, `npm test`
-// 320 MiB.
+// download that is broken off and resumed, and one by Chromium, have the same bytes. `npm run faults` downloads
+// 10 GiB, `npm test` 320 MiB.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
@@ -13,8 +13,13 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
 import { noS3, startS3 } from '../../scripts/test/s3-server.ts'
+import * as sql from '../../generated/sql/auth.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { hashPassword } from '../../services/auth/passwords/hash.ts'
+import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { createTestDatabase } from '../support/database/database.ts'
-import { createClient } from '../support/http/client.ts'
+import { createClient, type Client } from '../support/http/client.ts'
+import { password } from '../support/operations/operation-fixtures-auth.ts'
 import { sendFile, type Target } from '../support/http/transfer.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { bootstrapKey as key, spawnServer } from '../support/server/process.ts'
@@ -68,14 +73,53 @@ t.test('an archive of files in S3 takes little memory and resumes', { skip, time
       `${peak} MiB above ${Math.round(idle)} MiB idle`,
   )
   t.equal((await stat(path)).size, archive.bytes)
-  t.equal(await hashOfFile(path), await hashOfArchive(target, archive.id), 'the same bytes at once')
+  const hash = await hashOfFile(path)
+  t.equal(hash, await hashOfArchive(target, archive.id), 'the same bytes at once')
   const isWhole = promisify(execFile)('unzip', ['-tq', path])
   const { stdout } = await isWhole.catch((error) => {
     if (error.code !== 'ENOENT') throw error
     return { stdout: 'No errors detected: no unzip here' }
   })
   t.match(stdout, /No errors detected/)
+  await rm(path)
+  await t.test('Chromium saves it', { skip: skipWithoutBrowser, timeout: 600_000 }, async (t) => {
+    await setPassword(DATABASE_URL, client)
+    const page = await (await launchBrowser(t)).newPage()
+    await page.goto(`${server.url}/console`)
+    await page.evaluate(signIn, { method: 'password', email: await emailOf(client), password })
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.evaluate(`location.assign('/v1/storage/archives/${archive.id}/content')`),
+    ])
+    t.equal(saved.suggestedFilename(), archive.name)
+    t.equal(await hashOfFile(await saved.path()), hash)
+  })
 })
+
+const emailOf = async (client: Client): Promise<string> => (await client.get('/user')).body.email
+
+/** Gives the owner of the bootstrap key a password. */
+async function setPassword(url: string, client: Client): Promise<void> {
+  const database = openDatabase({ url, poolSize: 1 })
+  try {
+    const { id } = (await client.get('/user')).body
+    await sql.storePassword(database, { user_id: id, hash: await hashPassword(password, 'test') })
+  } finally {
+    await database.close()
+  }
+}
+
+/** Runs in the page: signs in, and keeps the session in a cookie. */
+async function signIn(body: Record<string, string>): Promise<void> {
+  const post = async (path: string, body: object): Promise<any> => {
+    const headers = { 'content-type': 'application/json' }
+    const response = await fetch(path, { method: 'POST', headers, body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(await response.text())
+    return await response.json()
+  }
+  const { refresh_token } = await post('/v1/auth/sessions', body)
+  await post('/v1/auth/sessions/cookie', { refresh_token })
+}
 
 async function open({ url, key }: Target, id: string, from: number) {
   const { statusCode, body } = await request(`${url}/v1/storage/archives/${id}/content`, {
