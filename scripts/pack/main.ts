@@ -1,5 +1,6 @@
 // `npm run pack -- FOLDER`: writes the packages of the toolkit as tarballs for npm, compiled to JavaScript
 // with types, for Node.js 20 and newer. Each contains the others that it needs, so it installs alone.
+// `npm run pack -- --server FOLDER` writes the whole server as one package.
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -122,9 +123,12 @@ function bundledBy(name: string): string[] {
 
 if (isMain(import.meta)) {
   answerHelp(import.meta)
-  const [out, ...more] = process.argv.slice(2)
+  const words = process.argv.slice(2)
+  const isServer = words[0] === '--server'
+  const [out, ...more] = words.slice(Number(isServer))
   if (out === undefined || more.length > 0) {
     console.error('Pass one folder for the tarballs.')
     process.exitCode = 2
-  } else packAll(out)
+  } else if (isServer) (await import('./server.ts')).packServer(out)
+  else packAll(out)
 }

@@ -33,6 +33,8 @@ const stampFile = join(modules, '.setup.json')
 const unfinishedFile = join(modules, '.setup-unfinished')
 /** Written by scripts/prune: an image has all that a server needs, and cannot install anything. */
 const prunedFile = join(modules, '.pruned')
+/** The npm package of the server has none: npm installs its dependencies beside it. */
+const lockFile = join(root, 'package-lock.json')
 /** npm's list of installed packages, which it writes last. */
 const installedFile = join(modules, '.package-lock.json')
 /** npm does not touch folders with a dot when it installs or prunes packages. */
@@ -64,6 +66,7 @@ export async function setUp(dev) {
   }
   if (dev) configureGit(root)
   if (existsSync(prunedFile) && !dev) return
+  if (!existsSync(lockFile)) return await once(hasNode, installNode)
   await once(
     () => isReady(dev),
     () => install(dev),
@@ -140,7 +143,7 @@ async function addPackages() {
 
 /** Whether all packages of the lock file for this platform are installed. */
 function isComplete(dev) {
-  const wanted = readJson(join(root, 'package-lock.json'))
+  const wanted = readJson(lockFile)
   const installed = readJson(installedFile)
   if (wanted === undefined || installed === undefined) return false
   return Object.keys(wanted.packages).every((path) => {
@@ -178,7 +181,7 @@ function writeStamp(dev) {
 }
 
 function inputs() {
-  const hash = createHash('sha256').update(readFileSync(join(root, 'package-lock.json')))
+  const hash = createHash('sha256').update(readFileSync(lockFile))
   return hash.update(platform()).digest('hex')
 }
 

@@ -1,6 +1,6 @@
 // An archive of files in S3: the memory that its download takes, that `unzip -t` opens it, and that a
-// download that is broken off and resumed, and one by Chromium, have the same bytes. `npm run faults` downloads
-// 10 GiB, `npm test` 320 MiB.
+// download that is broken off and resumed, and one by Chromium, have the same bytes. `npm run faults`
+// downloads 10 GiB, `npm test` 320 MiB.
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs'
