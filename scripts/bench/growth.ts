@@ -70,7 +70,7 @@ export async function benchGrowth(
   const { sizes, rounds, seconds, only } = options
   const { dataDir } = await stage.postgres()
   const all: Size[] = []
-  for (const rows of sizes) all.push(await open(stage, rows))
+  for (const rows of sizes) all.push(await open(stage, rows, only))
   const found: Found[] = []
   for (const [operation, { path, byAdmin }] of Object.entries(lists)) {
     if (only.length > 0 && !only.includes(operation)) continue
@@ -122,12 +122,14 @@ async function reasonOf({ query, times, again }: Found, plans: Plans): Promise<s
 
 const growthOf = ({ times }: Found): number => times[times.length - 1] / times[0]
 
-async function open(stage: Stage, rows: number): Promise<Size> {
+/** `only`: the lists that get the rows. None means all. */
+async function open(stage: Stage, rows: number, only: string[]): Promise<Size> {
+  const rowsOf = (operation: string): number => (only.length === 0 || only.includes(operation) ? rows : 1)
   const { url: serverUrl, dataDir } = await stage.postgres()
   const url = await createDatabase(serverUrl, `bench_growth_${rows}`)
   const [owner] = await addPeople(url, ['owner'])
   const [admin] = await addPeople(url, ['admin'], { role: 'admin' })
-  await addProjects(url, dataDir, owner, rows)
+  await addProjects(url, dataDir, owner, rowsOf('listProjects'))
   await preparePlans(url, dataDir)
   // Without jobs: they would index, send and settle the copies while lists are measured.
   const server = await serve(stage, String(rows), main, { DATABASE_URL: url, WORKER: 'false' })
@@ -140,12 +142,12 @@ async function open(stage: Stage, rows: number): Promise<Size> {
   const first = Date.now() - rows
   for (const [operation, { path, create }] of Object.entries(growthLists)) {
     const { copy, id } = await create(apiOf(size, dataDir), made)
-    for (const row of copy) await copyRow(url, dataDir, row, { count: rows, first })
+    for (const row of copy) await copyRow(url, dataDir, row, { count: rowsOf(operation), first })
     paths[operation] = path.replace('{id}', id ?? '')
   }
   // Now: a server refuses to start on a database whose files its store lacks, and numbers its own events.
-  await addFiles(url, dataDir, owner, rows)
-  await addEvents(url, dataDir, rows)
+  await addFiles(url, dataDir, owner, rowsOf('listFiles'))
+  await addEvents(url, dataDir, rowsOf('listEvents'))
   return size
 }
 

@@ -140,7 +140,7 @@ export async function addFiles(url: string, dataDir: string, owner: Person, coun
 }
 
 /**
- * Copies the only event of a database `count` times, spread over the 30 days before now. One in a hundred has
+ * Copies an event of a database `count` times, spread over the 30 days before now. One in a hundred has
  * its type, the others the type `project.updated`.
  */
 export async function addEvents(url: string, dataDir: string, count: number): Promise<void> {
@@ -148,18 +148,20 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
   try {
     const month = 30 * 86_400_000
     const first = Date.now() - month
+    const { rows } = await client.query<{ last: number }>('SELECT max(sequence)::int AS last FROM events')
+    const [{ last }] = rows
     const restore = await dropIndexes(client, 'events')
     await client.query(
       `
       INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
-      SELECT ${idOf('evt', newSuffix())}, n, CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END,
+      SELECT ${idOf('evt', newSuffix())}, ${last} + n, CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END,
         e.project_id, e.user_id, e.scope, e.role, e.actor, e.data, to_timestamp(ms / 1000.0)
       FROM (SELECT * FROM events LIMIT 1) e,
         (SELECT n, (${first} + n * ${month}::numeric / ${count})::bigint AS ms
-          FROM generate_series(2::bigint, ${count}) n) r`,
+          FROM generate_series(1::bigint, ${count}) n) r`,
     )
     await restore()
-    await client.query('UPDATE event_log SET last_sequence = $1', [count])
+    await client.query('UPDATE event_log SET last_sequence = $1', [last + count])
     await client.query('VACUUM ANALYZE events')
   } finally {
     await client.end()
