@@ -1,4 +1,5 @@
 // Brings a database to the state that this version of the server needs.
+import { connectionProblem } from './database/connection-problem.ts'
 import { applyMigrations, MigrationError } from './postgres/migrations.ts'
 
 /** SQLSTATE. */
@@ -14,8 +15,11 @@ export async function prepareDatabase(
   try {
     return await applyMigrations(url, onProgress)
   } catch (error) {
-    const { message, code } = ((error as Error).cause ?? error) as Error & { code?: string }
+    const cause = ((error as Error).cause ?? error) as Error & { code?: string }
+    const { message, code } = cause
     if (code !== insufficientPrivilege) throw error
+    // It cannot even read which migrations are applied.
+    if (message.startsWith('permission denied for table')) throw new MigrationError(connectionProblem(cause)!)
     throw new MigrationError(
       `The role of DATABASE_URL may not apply migrations (${message}): run \`npm run migrate\` as the ` +
         'owner of the database, and servers and workers with MIGRATE=false.',

@@ -16,27 +16,41 @@ import { waitUntil } from '../support/server/wait.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** Runs roles.sql as psql does. @returns the addresses of the two roles. */
-async function createRoles(superuserUrl: string): Promise<{ owner: string; server: string }> {
-  const at = (database: string, role?: string): string => {
-    const url = new URL(superuserUrl)
-    url.pathname = `/${database}`
-    if (role !== undefined) [url.username, url.password] = [`platform_${role}`, role]
-    return url.href
-  }
-  await execute(at('postgres'), 'DROP DATABASE platform')
-  const [before, after] = readFileSync(join(root, 'deploy/postgresql/roles.sql'), 'utf8')
+const { superuserUrl } = await runCluster(t, await createCluster({ migrated: false }))
+
+const at = (database: string, role?: string): string => {
+  const url = new URL(superuserUrl)
+  url.pathname = `/${database}`
+  if (role !== undefined) [url.username, url.password] = [`platform_${role}`, role]
+  return url.href
+}
+
+/** The statements of a file, for the database where psql would run them. */
+function statementsOf(file: string, database: string): string[] {
+  return readFileSync(join(root, 'deploy/postgresql', file), 'utf8')
     .replace(/^--.*$/gm, '')
+    .replace(/^\\.*$/gm, '')
     .replace(/:'(owner|server)_password'/g, (_all, role: string) => `'${role}'`)
-    .split('\\connect platform')
-  for (const statement of before.split(';').filter((text) => text.trim() !== ''))
-    await execute(at('postgres'), statement)
-  await execute(at('platform'), after)
+    .replace(/^SELECT format\('(.*)', current_database\(\)\) \\gexec/gm, (_all, text: string) =>
+      text.replace('%I', `"${database}"`).concat(';'),
+    )
+    .split(';')
+    .filter((text) => text.trim() !== '')
+}
+
+/** Runs roles.sql as psql does. @returns the addresses of the two roles. */
+async function createRoles(): Promise<{ owner: string; server: string }> {
+  await execute(at('postgres'), 'DROP DATABASE platform')
+  for (const statement of statementsOf('roles.sql', 'platform')) await execute(at('postgres'), statement)
+  await grantRights('platform')
   return { owner: at('platform', 'owner'), server: at('platform', 'server') }
 }
 
-const { superuserUrl } = await runCluster(t, await createCluster({ migrated: false }))
-const urls = await createRoles(superuserUrl)
+async function grantRights(database: string): Promise<void> {
+  for (const statement of statementsOf('rights.sql', database)) await execute(at(database), statement)
+}
+
+const urls = await createRoles()
 const storageDir = mkdtempSync(join(tmpdir(), 'storage-'))
 const env = { DATABASE_URL: urls.server, MIGRATE: 'false', STORAGE_DIR: storageDir }
 
@@ -115,6 +129,21 @@ t.test('the lesser role makes the months of events and drops old ones', async (t
   await execute(urls.owner, 'REVOKE DELETE ON events FROM platform_server')
   await t.rejects(execute(urls.server, 'SELECT drop_old_partition(30)'), { code: '42501' })
   await execute(urls.owner, 'GRANT DELETE ON events TO platform_server')
+})
+
+t.test('a database without the rights says where they are given', async (t) => {
+  await execute(at('postgres'), 'CREATE DATABASE restored OWNER platform_owner')
+  const [owner, server] = [at('restored', 'owner'), at('restored', 'server')]
+  t.match(await command('migrate', [], { DATABASE_URL: owner }), { code: 0 })
+  t.match(await command('admin', ['users'], { ...env, DATABASE_URL: server }), {
+    code: 1,
+    err: /^The role of DATABASE_URL lacks a right \(permission denied for table .*\): see "Two roles"/m,
+  })
+  await execute(at('postgres'), 'DROP DATABASE restored')
+  await execute(at('postgres'), 'CREATE DATABASE restored OWNER platform_owner')
+  await grantRights('restored')
+  t.match(await command('migrate', [], { DATABASE_URL: owner }), { code: 0 })
+  t.match(await command('admin', ['users'], { ...env, DATABASE_URL: server }), { code: 0 })
 })
 
 t.test('the lesser role changes no table and no role', async (t) => {
