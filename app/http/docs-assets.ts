@@ -17,7 +17,14 @@ import {
 } from '../../services/docs/reference-page.ts'
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
 import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
-import { clientPackage, clientPackageName, clientPackagePath } from '../../services/docs/client-package.ts'
+import {
+  clientPackage,
+  clientPackageName,
+  clientPackagePath,
+  pythonPackage,
+  pythonPackageName,
+  pythonPackagePath,
+} from '../../services/docs/client-package.ts'
 import { toolkitPackage, toolkitPackages } from '../../services/docs/toolkit-packages.ts'
 import { postmanCollection, postmanFileName, postmanPath } from '../../services/docs/postman.ts'
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
@@ -78,6 +85,15 @@ const assets: Record<string, Asset> = {
       return { ...revalidated, 'content-disposition': `attachment; filename="${clientPackageName()}"` }
     },
     make: clientPackage,
+    compressed: true,
+  },
+  [pythonPackagePath]: {
+    type: 'application/gzip',
+    get headers() {
+      const filename = `${pythonPackageName()}.tar.gz`
+      return { ...revalidated, 'content-disposition': `attachment; filename="${filename}"` }
+    },
+    make: pythonPackage,
     compressed: true,
   },
   ...Object.fromEntries(

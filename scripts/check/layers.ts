@@ -158,7 +158,7 @@ function sources(folder: string, name: string): string[] {
   return readdirSync(join(folder, name), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('.ts') && !path.includes('node_modules'))
     .map((path) => projectPath(folder, join(folder, name, path)))
-    .filter((path) => !/^packages\/\w+\/test\//.test(path))
+    .filter((path) => !/^packages\/[\w-]+\/test\//.test(path))
     .sort()
 }
 

@@ -12,6 +12,7 @@ import compactJson from 'json-stringify-pretty-compact'
 import { clientTypes } from '../../services/docs/client-types.ts'
 import { emitDocsData } from './docs-data.ts'
 import { emitClient } from './client.ts'
+import { emitPythonClient } from './client-python.ts'
 import { emitConsole, emitConsoleModel } from './console.ts'
 import { removeDatabaseNotes, requireDatabaseMatch } from './schema-db-check.ts'
 import { formatProblem, readContract, requireAllUsed, unusedParts } from './contract.ts'
@@ -136,7 +137,9 @@ export async function emit(spec: string, { root = ownRoot, matched = true } = {}
         project,
         existing: (name) => textOf(join(root, 'generated/client'), name),
       })
-      return new Map([...declarations, ...client, ...(await emitConsole(new Map([...types, ...client])))])
+      const python = emitPythonClient(document, operations, { published, project })
+      const console = await emitConsole(new Map([...types, ...client]))
+      return new Map([...declarations, ...client, ...python, ...console])
     },
   }
 }
@@ -329,8 +332,11 @@ async function differing(out: string, files: Map<string, string>): Promise<strin
 async function unknownFiles(out: string, files: Map<string, string>): Promise<string[]> {
   const filesIn = async (folder: string): Promise<string[]> =>
     (await readdir(join(out, folder)).catch(() => [])).map((name) => `${folder}/${name}`)
-  const inside = [...(await filesIn('client')), ...(await filesIn('console'))]
-  const folders = ['client', 'console', 'prisma', 'sql', 'resources']
+  const python = await filesIn('client-python')
+  const inside = [...(await filesIn('client')), ...python, ...(await filesIn('console'))]
+    .concat(await filesIn('client-python/platform_api'))
+    .filter((name) => name !== 'client-python/platform_api' && !name.endsWith('/__pycache__'))
+  const folders = ['client', 'client-python', 'console', 'prisma', 'sql', 'resources']
   const top = (await readdir(out)).filter((name) => !folders.includes(name))
   return [...top, ...inside, ...(await resourceFiles(out))].filter((name) => !files.has(name)).sort()
 }

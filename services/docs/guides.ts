@@ -34,6 +34,7 @@ export const guideNames = [
   'versioning',
   'console',
   'typescript-client',
+  'python-client',
   'generated-clients',
 ] as const
 

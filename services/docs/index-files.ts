@@ -37,6 +37,7 @@ ${guides.join('\n')}
 - [Errors](${url}/docs/errors): the codes and constraints of errors
 - [Events](${url}/docs/events): the events and their payloads
 - [TypeScript client](${url}/docs/client.tgz): an npm package
+- [Python client](${url}/docs/client-python.tar.gz): a package for pip
 `
 }
 

@@ -13,6 +13,7 @@ const paths = [
   '/docs/postman.json',
   '/docs/errors',
   '/docs/client.tgz',
+  '/docs/client-python.tar.gz',
 ]
 
 t.test('a document is rendered once, and kept with its ETag and its gzip', async (t) => {
@@ -36,8 +37,9 @@ t.test('a document is rendered once, and kept with its ETag and its gzip', async
     const [text, etag] = [Buffer.from(await plain.arrayBuffer()), plain.headers.get('etag')!]
     t.match(etag, /^"[^"]+"$/)
     t.equal((await get(path, { 'if-none-match': etag })).status, 304)
-    if (path.endsWith('.tgz')) {
-      t.equal(gunzipSync(text).includes('package/package.json'), true)
+    if (/\.tgz$|\.tar\.gz$/.test(path)) {
+      const file = path.endsWith('.tgz') ? 'package/package.json' : '/pyproject.toml'
+      t.equal(gunzipSync(text).includes(file), true)
       continue
     }
     t.equal(plain.headers.get('content-length'), String(text.length))

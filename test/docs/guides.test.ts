@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { guideNames } from '../../services/docs/guides.ts'
+import { python, pythonEnv, skipWithoutPython } from '../support/server/python.ts'
 import { blocksOf, differences, readGuide } from '../support/generator/guides.ts'
 import { testSecretKey } from '../support/database/database.ts'
 import { startWorkingServer } from '../support/server/working-server.ts'
@@ -61,7 +62,8 @@ async function checkLinks(t: Test, url: string, page: string) {
 }
 
 for (const name of guideNames) {
-  t.test(`the commands of ${name} print what it shows`, { skip: !hasCurl && 'no curl' }, async (t) => {
+  const skip = (!hasCurl && 'no curl') || (name === 'python-client' && skipWithoutPython)
+  t.test(`the commands of ${name} print what it shows`, { skip }, async (t) => {
     // An admin reads the events of the other guides.
     const person = await server.person({ role: name === 'pagination' ? 'user' : 'admin' })
     const folder = t.testdir()
@@ -69,14 +71,18 @@ for (const name of guideNames) {
     symlinkSync(join(root, 'generated/client'), join(folder, 'node_modules/@platform-api/client'))
     symlinkSync(join(root, 'node_modules/openai'), join(folder, 'node_modules/openai'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+    if (python?.startsWith('/')) symlinkSync(python, join(folder, 'python3'))
     const blocks = blocksOf(readGuide(name))
     const script = blocks.map(({ language, text }, i) => {
       if (language === 'sh') return `printf '\\n::block ${i}::\\n'\n${text}`
-      if (language === 'ts' || language === 'js') writeFileSync(join(folder, fileOf(text)), text)
+      const file = fileOf(text)
+      if (['ts', 'js', 'python'].includes(language) && file !== null) writeFileSync(join(folder, file), text)
       return ''
     })
     const shell = {
       ...process.env,
+      ...pythonEnv,
+      PATH: `${folder}:${process.env.PATH}`,
       API: server.url,
       PLATFORM: root,
       DATABASE_URL: server.databaseUrl,
@@ -108,9 +114,9 @@ for (const name of guideNames) {
   })
 }
 
-/** The file of a program: its first line names it in a comment. */
-function fileOf(program: string): string {
-  return /^\/\/ ([\w-]+\.(?:ts|mjs))/.exec(program)![1]
+/** The file of a program: its first line names it in a comment. null for an excerpt. */
+function fileOf(program: string): string | null {
+  return /^(?:\/\/|#) ([\w-]+\.(?:ts|mjs|py))/.exec(program)?.[1] ?? null
 }
 
 /** The last JSON document of what a block printed. */

@@ -43,6 +43,29 @@ t.test('an operation is a row of the table and a typed method', async (t) => {
   )
 })
 
+t.test('the Python client has a row, a method and the types of each operation', async (t) => {
+  const project = await miniProject(t.testdir())
+  await project.generate()
+  const table = await project.read('generated/client-python/platform_api/_operations.py')
+  t.match(
+    table,
+    '"things.create": {"id": "createThing", "method": "POST", "path": "/v1/things", ' +
+      '"headers": ["Idempotency-Key"], "body": ["application/json"]},',
+  )
+  const [blocking, asynchronous, types] = await Promise.all(
+    ['client.pyi', 'aio.pyi', 'types.py'].map((name) =>
+      project.read(`generated/client-python/platform_api/${name}`),
+    ),
+  )
+  const create = 'def create(self, /, *, idempotency_key: str = ..., **fields: Unpack[t.'
+  t.match(blocking, `    ${create}`)
+  t.match(asynchronous, `    async ${create}`)
+  t.match(types, /^class Thing\(TypedDict\):$/m)
+  t.notMatch(blocking, /resumable_upload/, 'no resumable_upload without the upload operations')
+  await project.write('generated/client-python/old.py', '')
+  await t.rejects(project.generate({ check: true }), { message: /client-python\/old\.py \(not generated\)/ })
+})
+
 t.test('compiled files are reused unless the source or the output has changed', async (t) => {
   const project = await miniProject(t.testdir())
   await project.generate()

@@ -1,0 +1,72 @@
+"""Python client for the Platform API, with blocking calls and for asyncio."""
+
+from ._files import File, FileInput
+from ._results import (
+    AnswerStream,
+    AsyncAnswerStream,
+    AsyncDownload,
+    AsyncEventStream,
+    AsyncPage,
+    Download,
+    Event,
+    EventStream,
+    Page,
+    etag_of,
+    response_of,
+)
+from .aio import AsyncClient
+from .client import Client
+from .errors import (
+    ApiError,
+    AuthenticationError,
+    ConfigurationError,
+    ConflictError,
+    GoneError,
+    NetworkError,
+    NotFoundError,
+    PermissionDeniedError,
+    PlatformError,
+    PreconditionFailedError,
+    RateLimitError,
+    RequestTimeoutError,
+    ServerError,
+    StreamError,
+    ValidationError,
+    WebhookVerificationError,
+)
+from .webhooks import verify_webhook
+
+__all__ = [
+    "AnswerStream",
+    "ApiError",
+    "AsyncAnswerStream",
+    "AsyncClient",
+    "AsyncDownload",
+    "AsyncEventStream",
+    "AsyncPage",
+    "AuthenticationError",
+    "Client",
+    "ConfigurationError",
+    "ConflictError",
+    "Download",
+    "Event",
+    "EventStream",
+    "File",
+    "FileInput",
+    "GoneError",
+    "NetworkError",
+    "NotFoundError",
+    "Page",
+    "PermissionDeniedError",
+    "PlatformError",
+    "PreconditionFailedError",
+    "RateLimitError",
+    "RequestTimeoutError",
+    "ServerError",
+    "StreamError",
+    "ValidationError",
+    "WebhookVerificationError",
+    "etag_of",
+    "response_of",
+    "verify_webhook",
+]
