@@ -32,9 +32,15 @@ const pageHeaders = {
   'x-frame-options': 'DENY',
 }
 
+const types: Record<string, string> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.json': 'application/json',
+}
+
 /** The addresses of the files contain their digest, so that browsers may keep them. */
 const fileHeaders = (name: string): Record<string, string> => ({
-  'content-type': name.endsWith('.css') ? 'text/css; charset=utf-8' : 'text/javascript; charset=utf-8',
+  'content-type': `${types[name.slice(name.lastIndexOf('.'))]}; charset=utf-8`,
   'cache-control': 'public, max-age=31536000, immutable',
 })
 
@@ -44,7 +50,7 @@ class Contents {
   #files = new Lazy(() => loadConsole([]))
 
   async get(): Promise<Map<string | null, StaticContent>> {
-    const names = (await readdir(folder)).filter((name) => /\.(js|css)$/.test(name)).sort()
+    const names = (await readdir(folder)).filter((name) => /\.(js|css)$|^help\.json$/.test(name)).sort()
     const stats = await Promise.all(names.map((name) => stat(join(folder, name))))
     const version = stats.map(({ mtimeMs }) => mtimeMs).join()
     if (version !== this.#version) this.#files = new Lazy(() => loadConsole(names))

@@ -3,7 +3,10 @@
 import { readFileSync } from 'node:fs'
 import { html, htmlDocument, contentSecurityPolicy, type Html } from './html.ts'
 
-const style = readFileSync(new URL('layout.css', import.meta.url), 'utf8')
+/** The design of all pages, which begins each style sheet. */
+export const tokens = readFileSync(new URL('tokens.css', import.meta.url), 'utf8')
+
+const style = tokens + readFileSync(new URL('layout.css', import.meta.url), 'utf8')
 
 /** An SVG. */
 export const icon =

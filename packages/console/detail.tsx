@@ -1,17 +1,18 @@
 // One resource: its fields, its actions, the lists about it, and its JSON.
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { FormDialog } from './form.tsx'
 import { InnerList } from './list.tsx'
-import type { ConsoleDetail, ConsoleField } from './model-types.ts'
-import { listAt, model } from './model.ts'
+import type { ConsoleField } from './model-types.ts'
+import { listAt, model, type Detail } from './model.ts'
+import { learn, remember } from './names.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, isPossible, type Failure } from './session.ts'
 import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
-import { EventList, Fields, isWaiting } from './value.tsx'
+import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
 interface Props {
-  detail: ConsoleDetail
+  detail: Detail
   values: Record<string, string>
   path: string
   /** Fields, and paths of lists, that the page shows by itself. */
@@ -26,12 +27,28 @@ interface Open {
   kind: 'update' | 'remove' | 'action'
 }
 
+/** The page is shown with its lists, so that nothing moves, or without those that take longer. */
+const longestWaitMs = 1_000
+
 export function DetailPage({ detail, values, path, without = [], children }: Props) {
   const [open, setOpen] = useState<Open | null>(null)
   const [answer, setAnswer] = useState<any>(null)
   const [round, setRound] = useState(0)
+  const [ready, setReady] = useState(0)
+  const [isLate, setIsLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), longestWaitMs)
+    return () => clearTimeout(timer)
+  }, [])
   const input = { path: values }
-  const loaded = useLoaded(async () => await call(detail.operation, input), `${path}#${round}`)
+  const loaded = useLoaded(async () => {
+    const include = detail.include === undefined ? {} : { query: { include: detail.include } }
+    const answer = await call(detail.operation, { ...input, ...include })
+    const list = model.lists.find((each) => each.item === detail.path) ?? null
+    remember(list, [answer.data])
+    await learn([answer.data])
+    return answer
+  }, `${path}#${round}`)
   const item = loaded.value?.data
   usePolling(isWaiting(item?.status), loaded.reload)
   if (loaded.failure !== null && item === undefined)
@@ -48,93 +65,104 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
     const list = model.lists.find((each) => each.path === related.path)!
     return isAllowed(list.operation) && !without.includes(list.path) ? [{ ...related, list }] : []
   })
-  const fields = detail.fields.filter(({ name }) => !without.includes(name))
+  // The ID stands beside the heading.
+  const fields = detail.fields.filter(({ name }) => name !== 'id' && !without.includes(name))
+  const inner = lists.filter(({ filter }) => filter === null)
+  const isShown = isLate || ready >= inner.length
   return (
-    <section aria-busy={loaded.loading && !isWaiting(item.status)}>
-      {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
-      <header>
-        <h1>{nameOf(detail.fields, item) ?? detail.title}</h1>
-        <div class="actions">
-          {detail.downloads
-            .filter(({ operation }) => isAllowed(operation))
-            .map((each) => (
-              <Download key={each.operation} {...each} values={values} />
+    <>
+      {!isShown && <Skeleton rows={8} />}
+      <section class={isShown ? undefined : 'unready'} aria-busy={loaded.loading && !isWaiting(item.status)}>
+        {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
+        <header>
+          <h1>{nameIn(detail.fields, item) ?? detail.title}</h1>
+          {typeof item.id === 'string' && <CopyId id={item.id} isShown />}
+          <div class="actions">
+            {detail.downloads
+              .filter(({ operation }) => isAllowed(operation))
+              .map((each) => (
+                <Download key={each.operation} {...each} values={values} />
+              ))}
+            {buttonsOf(detail, item).map((button) => (
+              <button
+                key={button.operation}
+                type="button"
+                class={button.kind}
+                onClick={() => setOpen(button)}
+              >
+                {button.title}
+              </button>
             ))}
-          {buttonsOf(detail, item).map((button) => (
-            <button key={button.operation} type="button" class={button.kind} onClick={() => setOpen(button)}>
-              {button.title}
-            </button>
-          ))}
-        </div>
-      </header>
-      {fields.length > 0 && <Fields fields={fields} item={item} />}
-      {answer !== null && (
-        <>
-          <h2>Answer</h2>
-          <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
-        </>
-      )}
-      {children?.(item, loaded.reload)}
-      {lists
-        .filter(({ filter }) => filter === null)
-        .map(({ list }) => (
-          <InnerList key={list.path} {...{ list, values, round }} owner={item} />
+          </div>
+        </header>
+        {fields.length > 0 && <Fields fields={fields} item={item} />}
+        {answer !== null && (
+          <>
+            <h2>Answer</h2>
+            <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
+          </>
+        )}
+        {children?.(item, loaded.reload)}
+        {inner.map(({ list }) => (
+          <InnerList
+            key={list.path}
+            {...{ list, values, round }}
+            owner={item}
+            onReady={() => setReady((n) => n + 1)}
+          />
         ))}
-      {lists.some(({ filter }) => filter !== null) && (
-        <nav class="related" aria-label="Related">
-          {lists
-            .filter(({ filter }) => filter !== null)
-            .map(({ list, filter }) => (
-              <a key={list.path} href={href(fill(list.path, values), { [filter!]: item.id })}>
-                {list.title}
-              </a>
-            ))}
-        </nav>
-      )}
-      {detail.events !== null && typeof item.id === 'string' && isAllowed('listEvents') && (
-        <ItsEvents key={round} type={detail.events} item={item} />
-      )}
-      <details>
-        <summary>JSON</summary>
-        <pre tabIndex={0}>{JSON.stringify(item, null, 2)}</pre>
-      </details>
-      <Code operation={detail.operation} input={input} />
-      {open !== null && (
-        <FormDialog
-          title={open.title}
-          operation={open.operation}
-          values={values}
-          item={open.kind === 'update' ? item : null}
-          etag={loaded.value!.etag}
-          onClose={() => setOpen(null)}
-          onDone={(result) => {
-            const above = path.slice(0, path.lastIndexOf('/'))
-            if (open.kind === 'remove' && listAt(above) !== null) return navigate(href(above))
-            setAnswer(open.kind === 'action' && result?.id !== item.id ? result : null)
-            setRound(round + 1)
-          }}
-        />
-      )}
-    </section>
+        {lists.some(({ filter }) => filter !== null) && (
+          <nav class="related" aria-label="Related">
+            {lists
+              .filter(({ filter }) => filter !== null)
+              .map(({ list, filter }) => (
+                <a key={list.path} href={href(fill(list.path, values), { [filter!]: item.id })}>
+                  {list.title}
+                </a>
+              ))}
+          </nav>
+        )}
+        {detail.events !== null && typeof item.id === 'string' && isAllowed('listEvents') && (
+          <ItsEvents key={round} type={detail.events} item={item} />
+        )}
+        <details>
+          <summary>JSON</summary>
+          <pre tabIndex={0}>{JSON.stringify(item, null, 2)}</pre>
+        </details>
+        <Code operation={detail.operation} input={input} />
+        {open !== null && (
+          <FormDialog
+            title={open.title}
+            operation={open.operation}
+            values={values}
+            item={open.kind === 'update' ? item : null}
+            etag={loaded.value!.etag}
+            onClose={() => setOpen(null)}
+            onDone={(result) => {
+              const above = path.slice(0, path.lastIndexOf('/'))
+              if (open.kind === 'remove' && listAt(above) !== null) return navigate(href(above))
+              setAnswer(open.kind === 'action' && result?.id !== item.id ? result : null)
+              setRound(round + 1)
+            }}
+          />
+        )}
+      </section>
+    </>
   )
 }
 
-function nameOf(fields: ConsoleField[], item: any): string | undefined {
+function nameIn(fields: ConsoleField[], item: any): string | undefined {
   const named = ['name', 'title', 'number', 'email', 'url', 'event_type'].find((name) => item[name])
   const isField = fields.some(({ name }) => name === named)
   return named !== undefined && isField ? item[named] : item.user?.name
 }
 
-/** `Revoke` of `Revoke a link`. */
-const verbOf = (operation: string | null): string =>
-  operation === null ? '' : model.operations[operation].summary.split(' ')[0]
-
 /** The actions that the key may call and that the state of the resource allows. */
-function buttonsOf(detail: ConsoleDetail, item: any): Open[] {
+function buttonsOf(detail: Detail, item: any): Open[] {
   const buttons = [
     { title: 'Edit', operation: detail.update, kind: 'update' as const },
     ...detail.actions.map((action) => ({ ...action, kind: 'action' as const })),
-    { title: verbOf(detail.remove), operation: detail.remove, kind: 'remove' as const },
+    { title: detail.removes ?? 'Delete', operation: detail.remove, kind: 'remove' as const },
   ]
   return buttons.filter(
     (button): button is Open => isAllowed(button.operation) && isPossible(button.operation, item),

@@ -1,7 +1,7 @@
 // A form for the body of a request. The fields come from the contract; the server's problems stand at them.
 import { useMemo, useState } from 'preact/hooks'
-import data from '../../generated/console/forms.json' with { type: 'json' }
-import type { ConsoleField, ConsoleOperation, PackedForms } from './model-types.ts'
+import { forms } from './forms.ts'
+import type { ConsoleField, ConsoleOperation } from './model-types.ts'
 import { model, requestOf, unpacker } from './model.ts'
 import { call, failureOf, type Failure, type Input } from './session.ts'
 import { Code, Dialog, Problem } from './ui.tsx'
@@ -21,12 +21,23 @@ export interface FormProps {
   onDone: (answer: any) => void
 }
 
-const packed = data as unknown as PackedForms
-const unpack = unpacker(packed.fields)
+let unpack = unpacker(forms.fields)
 
-function formOf(operation: string): Pick<ConsoleOperation, 'fields' | 'query' | 'choice'> {
-  const { fields = null, query = [], choice = false } = packed.forms[operation] ?? {}
-  return { fields: fields?.map(unpack) ?? null, query: query.map(unpack), choice }
+/** Forms have no help where its file is not reached. */
+export const ready = fetch(new URL('help.json', import.meta.url))
+  .then(async (response) => {
+    unpack = unpacker(forms.fields, await response.json())
+  })
+  .catch(() => {})
+
+function formOf(operation: string): Pick<ConsoleOperation, 'summary' | 'fields' | 'query' | 'choice'> {
+  const { summary, fields, query = [], choice = false } = forms.forms[operation]
+  return {
+    summary,
+    fields: fields?.map((each) => unpack(each)) ?? null,
+    query: query.map((each) => unpack(each)),
+    choice,
+  }
 }
 
 export function FormDialog({
@@ -39,8 +50,8 @@ export function FormDialog({
   onClose,
   onDone,
 }: FormProps) {
-  const { summary, secrets = [] } = model.operations[operation]
-  const { fields, query, choice } = useMemo(() => formOf(operation), [operation])
+  const { secrets = [] } = model.operations[operation] ?? {}
+  const { summary, fields, query, choice } = useMemo(() => formOf(operation), [operation])
   const { method } = requestOf(operation)
   const [failure, setFailure] = useState<Failure | null>(null)
   const [busy, setBusy] = useState(false)

@@ -2,13 +2,17 @@
 // opens at once, even without a network.
 import type { ComponentType } from 'preact'
 import type { CreateProps, FormProps } from './form-dialog.tsx'
-import { lazy } from './lazy.tsx'
+import { lazy, preload } from './lazy.tsx'
 
 const Nothing = () => null
-const load = () => import('./form-dialog.tsx')
+async function load(): Promise<typeof import('./form-dialog.tsx')> {
+  const forms = await import('./form-dialog.tsx')
+  await forms.ready
+  return forms
+}
 
 // The first form tries again.
-addEventListener('load', () => void load().catch(() => {}))
+preload(load)
 
 export const FormDialog: ComponentType<FormProps> = lazy(async () => (await load()).FormDialog, Nothing)
 

@@ -3,6 +3,13 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Skeleton } from './ui.tsx'
 
+/** Loads a part once the first page is shown, so that it is there even without a network. */
+export function preload(load: () => Promise<unknown>): void {
+  const start = (): void => void load().catch(() => {})
+  if (document.readyState === 'complete') start()
+  else addEventListener('load', start)
+}
+
 /** A component that `load` imports when it is first shown. */
 export function lazy<P extends object>(
   load: () => Promise<ComponentType<P>>,

@@ -1,16 +1,18 @@
 // A list: its columns, filters, sorting and pages come from the contract; its state is in the address.
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { Filters, type Go } from './filters.tsx'
 import { CreateDialog } from './form.tsx'
-import type { ConsoleField, ConsoleList } from './model-types.ts'
-import { pathOfCreated, pathOfItem, valueAt } from './model.ts'
-import { fill, href, navigate } from './router.ts'
-import { call, isAllowed, isPossible, type Input } from './session.ts'
-import { Code, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
-import { isWaiting, Value } from './value.tsx'
+import type { ConsoleField } from './model-types.ts'
+import { model, pathOfCreated, pathOfItem, valueAt, type List } from './model.ts'
+import { learn, nameOf, remember } from './names.ts'
+import { fill, href, navigate, placeNames } from './router.ts'
+import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from './session.ts'
+import { Code, Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
+import { CopyId, isWaiting, textOf, Value } from './value.tsx'
 
 interface Props {
-  list: ConsoleList
+  list: List
   /** The values of the path's parameters. */
   values: Record<string, string>
   path: string
@@ -22,15 +24,24 @@ interface Props {
 }
 
 /** A page of the list, which is loaded again while one of its items is about to change by itself. */
-function useRows({ operation }: ConsoleList, input: Input, key: string): Loaded<any> {
-  const page = useLoaded<any>(async () => (await call(operation, input)).data, key)
+function useRows(list: List, input: Input, key: string): Loaded<any> {
+  const page = useLoaded<any>(async () => {
+    const include = list.include === undefined ? {} : { include: list.include }
+    const { data } = await call(list.operation, { ...input, query: { ...include, ...input.query } })
+    remember(list, data.data)
+    // With their names, so that nothing moves when these arrive.
+    await learn(data.data)
+    remember(list, data.data)
+    return data
+  }, key)
   usePolling(page.value?.data.some(({ status }: any) => isWaiting(status)) === true, page.reload)
   return page
 }
 
 export function ListPage({ list, values, path, query, round = 0, children }: Props) {
   // The newest first, also where the contract's default is the other way round.
-  const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(query) }
+  const taken = [...query].filter(([name]) => !isForConsole(list, name))
+  const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(taken) }
   const input = { path: values, query: sent }
   const page = useRows(list, input, `${path}?${query}#${round}`)
   const total: number | undefined = page.value?.pagination?.total
@@ -40,7 +51,7 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
     for (const [name, value] of Object.entries(changes))
       if (value === null || value === '') changed.delete(name)
       else changed.set(name, value)
-    navigate(href(path, changed))
+    navigate(href(path, changed), { scrolls: false })
   }
   return (
     <section>
@@ -48,7 +59,12 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
         <h1>
           {list.title} {total !== undefined && <small class="soft">{total}</small>}
         </h1>
-        <Create {...{ list, values }} defaults={Object.fromEntries(query)} reload={page.reload} />
+        <Create
+          {...{ list, values }}
+          defaults={Object.fromEntries(query)}
+          isOpened={query.has('new')}
+          reload={page.reload}
+        />
       </header>
       {children?.(page.value?.data ?? [])}
       <Filters filters={list.filters} query={query} go={go} />
@@ -72,18 +88,29 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
   )
 }
 
+/** The chosen project is no filter of every list. */
+const isForConsole = (list: List, name: string): boolean =>
+  name === 'new' ||
+  (placeNames.some((each) => each === name) && !list.filters.some((filter) => filter.name === name))
+
 interface InnerProps extends Pick<Props, 'list' | 'values'> {
   /** The resource. */
   owner: any
   /** A change loads the list again. */
   round: number
+  /** Once the list, or the reason why there is none, is there. */
+  onReady: () => void
 }
 
 /** The first items of a list inside of a resource. */
-export function InnerList({ list, values, owner, round }: InnerProps) {
+export function InnerList({ list, values, owner, round, onReady }: InnerProps) {
   const path = fill(list.path, values)
   const query = { limit: 5, ...(list.ordered && { order: 'desc' }) }
   const page = useRows(list, { path: values, query }, `${path}#${round}`)
+  const isReady = page.value !== null || page.failure !== null
+  useEffect(() => {
+    if (isReady) onReady()
+  }, [isReady])
   return (
     <section class="inner">
       <header>
@@ -102,11 +129,13 @@ export function InnerList({ list, values, owner, round }: InnerProps) {
 interface CreateProps extends Pick<Props, 'list' | 'values'> {
   /** The filters of the list are the first values of the form. */
   defaults?: Record<string, string>
+  /** Whether the form is open at first. */
+  isOpened?: boolean
   reload: () => void
 }
 
-function Create({ list, values, defaults, reload }: CreateProps) {
-  const [open, setOpen] = useState(false)
+function Create({ list, values, defaults, isOpened = false, reload }: CreateProps) {
+  const [open, setOpen] = useState(isOpened)
   if (!isAllowed(list.create)) return null
   return (
     <>
@@ -130,108 +159,201 @@ function Create({ list, values, defaults, reload }: CreateProps) {
   )
 }
 
-type RowsProps = Omit<TableProps, 'rows' | 'busy'> & { page: Loaded<any> }
+type RowsProps = Omit<TableProps, 'rows' | 'busy' | 'reload'> & { page: Loaded<any> }
 
 function Rows({ page, ...props }: RowsProps) {
   if (page.failure !== null) return <Problem failure={page.failure} retry={page.reload} />
   if (page.value === null) return <Skeleton />
-  return <Table {...props} rows={page.value.data} busy={page.loading} />
-}
-
-type Go = (changes: Record<string, string | null>) => void
-
-export function Filters({ filters, query, go }: { filters: ConsoleField[]; query: URLSearchParams; go: Go }) {
-  if (filters.length === 0) return null
-  return (
-    <form
-      class="filters"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const chosen = Object.fromEntries(new FormData(event.currentTarget)) as Record<string, string>
-        go({ ...chosen, cursor: null })
-      }}
-    >
-      {filters.map(({ name, title, kind, values }) => (
-        <label key={name}>
-          {title}
-          {values !== undefined || kind === 'boolean' ? (
-            <select name={name} onChange={(event) => event.currentTarget.form!.requestSubmit()}>
-              {['', ...(values ?? ['true', 'false'])].map((value) => (
-                <option value={String(value)} selected={(query.get(name) ?? '') === String(value)}>
-                  {value === '' ? 'All' : String(value).replaceAll('_', ' ')}
-                </option>
-              ))}
-            </select>
-          ) : (
-            <input name={name} type="search" defaultValue={query.get(name) ?? ''} />
-          )}
-        </label>
-      ))}
-      <button type="submit">Filter</button>
-    </form>
-  )
+  return <Table {...props} rows={page.value.data} busy={page.loading} reload={page.reload} />
 }
 
 interface TableProps {
-  list: ConsoleList
+  list: List
   values: Record<string, string>
   query: URLSearchParams
   /** Null if the list is not sorted by its columns. */
   go: Go | null
   rows: any[]
   busy: boolean
+  reload: () => void
 }
 
-function Table({ list, values, query, go, rows, busy }: TableProps) {
+function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const { remove = null, removes: verb = 'Delete' } =
+    model.details.find(({ path }) => path === list.item) ?? {}
+  const canRemove = go !== null && isAllowed(remove) && rows.every(({ id }) => typeof id === 'string')
+  useEffect(() => setSelected(new Set()), [rows])
   if (rows.length === 0)
     return (
       <p class="empty">
-        {query.size > 0
+        {[...query.keys()].some((name) => !placeNames.some((each) => each === name))
           ? 'Nothing matches. Remove a filter to see more.'
           : `There are no ${list.title.toLowerCase()} yet.`}
       </p>
     )
+  const toggle = (id: string): void => {
+    const changed = new Set(selected)
+    if (!changed.delete(id)) changed.add(id)
+    setSelected(changed)
+  }
   return (
-    <div class="scroll" tabIndex={0} role="region" aria-label={list.title} aria-busy={busy}>
-      <table>
-        <thead>
-          <tr>
-            {list.columns.map((column) => (
-              <th
-                key={column.name}
-                scope="col"
-                class={column.kind}
-                aria-sort={go === null ? undefined : sortOf(list, query, column.name)}
-              >
-                {go !== null && list.sort.includes(column.name) ? (
-                  <button type="button" class="plain" onClick={() => go(sorted(query, column.name))}>
-                    {column.title}
-                  </button>
-                ) : (
-                  column.title
-                )}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, i) => (
-            <tr key={row.id ?? i}>
-              {list.columns.map((column, n) => (
-                <td key={column.name} class={column.kind}>
-                  {n === 0 ? (
-                    <Lead {...{ list, values, row, column }} />
+    <>
+      {selected.size > 0 && (
+        <Selected
+          {...{ list, values, verb, remove: remove! }}
+          rows={rows.filter(({ id }) => selected.has(id))}
+          onDone={reload}
+          onClear={() => setSelected(new Set())}
+        />
+      )}
+      <div class="scroll" tabIndex={0} role="region" aria-label={list.title} aria-busy={busy}>
+        <table class="rows" onKeyDown={(event) => moveRow(event, canRemove ? toggle : null)}>
+          <thead>
+            <tr>
+              {canRemove && (
+                <th scope="col" class="check">
+                  <span class="hidden">Selected</span>
+                </th>
+              )}
+              {list.columns.map((column) => (
+                <th
+                  key={column.name}
+                  scope="col"
+                  class={column.kind}
+                  aria-sort={go === null ? undefined : sortOf(list, query, column.name)}
+                >
+                  {go !== null && list.sort.includes(column.name) ? (
+                    <button type="button" class="plain" onClick={() => go(sorted(query, column.name))}>
+                      {column.title}
+                    </button>
                   ) : (
-                    <Value field={column} value={valueAt(row, column.name)} item={row} />
+                    column.title
                   )}
-                </td>
+                </th>
               ))}
+              <th scope="col" class="end">
+                <span class="hidden">ID</span>
+              </th>
             </tr>
-          ))}
-        </tbody>
-      </table>
+          </thead>
+          <tbody>
+            {rows.map((row, i) => (
+              <tr key={row.id ?? i} data-id={row.id} class={selected.has(row.id) ? 'selected' : undefined}>
+                {canRemove && (
+                  <td class="check">
+                    <input
+                      type="checkbox"
+                      aria-label={`Select ${leadOf(list, row)}`}
+                      checked={selected.has(row.id)}
+                      onChange={() => toggle(row.id)}
+                    />
+                  </td>
+                )}
+                {list.columns.map((column, n) => (
+                  <td
+                    key={column.name}
+                    class={`${column.kind}${n === 0 ? ' lead' : ''}`}
+                    data-title={column.title}
+                  >
+                    {n === 0 ? (
+                      <Lead {...{ list, values, row, column }} />
+                    ) : (
+                      <Value field={column} value={valueAt(row, column.name)} item={row} />
+                    )}
+                  </td>
+                ))}
+                <td class="end">{typeof row.id === 'string' && <CopyId id={row.id} />}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  )
+}
+
+/** j and k, or the arrows, move between the rows; x selects one. */
+function moveRow(event: KeyboardEvent, toggle: ((id: string) => void) | null): void {
+  const target = event.target as HTMLElement
+  if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox])')) return
+  const row = target.closest('tbody tr')
+  const id = row?.getAttribute('data-id')
+  const step = { j: 'nextElementSibling', k: 'previousElementSibling' } as const
+  if (event.key === 'x' && id && toggle !== null) toggle(id)
+  else if (event.key === 'j' || event.key === 'k')
+    row?.[step[event.key]]?.querySelector<HTMLElement>('.lead a, a, button')?.focus()
+  else return
+  event.preventDefault()
+}
+
+interface SelectedProps extends Pick<Props, 'list' | 'values'> {
+  rows: any[]
+  /** The operation that deletes one item. */
+  remove: string
+  verb: string
+  onDone: () => void
+  onClear: () => void
+}
+
+/** What is done with the selected rows: each is deleted by a request of its own. */
+function Selected({ list, values, rows, remove, verb, onDone, onClear }: SelectedProps) {
+  const [isAsked, setIsAsked] = useState(false)
+  const [failures, setFailures] = useState<Array<{ name: string; failure: Failure }>>([])
+  const [isBusy, setIsBusy] = useState(false)
+  async function run(): Promise<void> {
+    setIsBusy(true)
+    const failed: typeof failures = []
+    for (const row of rows) {
+      const own = Object.entries(list.keys).map(([name, field]) => [name, row[field]])
+      await call(remove, { path: { ...values, ...Object.fromEntries(own) } }).catch((error) =>
+        failed.push({ name: leadOf(list, row), failure: failureOf(error) }),
+      )
+    }
+    setIsBusy(false)
+    setIsAsked(false)
+    setFailures(failed)
+    if (failed.length === 0) onDone()
+  }
+  return (
+    <div class="selection">
+      <span role="status">{rows.length} selected</span>
+      <button type="button" class="remove" onClick={() => setIsAsked(true)}>
+        {verb}
+      </button>
+      <button type="button" onClick={onClear}>
+        Clear
+      </button>
+      {failures.map(({ name, failure }) => (
+        <div key={name}>
+          {name}: <Problem failure={failure} />
+        </div>
+      ))}
+      {isAsked && (
+        <Dialog
+          title={`${verb} ${rows.length} ${list.title.toLowerCase()}?`}
+          onClose={() => setIsAsked(false)}
+        >
+          <ul>
+            {rows.map((row) => (
+              <li key={row.id}>{leadOf(list, row)}</li>
+            ))}
+          </ul>
+          <footer>
+            <button type="button" class="remove" disabled={isBusy} onClick={() => void run()}>
+              {verb}
+            </button>
+          </footer>
+        </Dialog>
+      )}
     </div>
   )
+}
+
+const leadOf = (list: List, row: any): string => {
+  const column = list.columns[0]
+  const text = textOf(column, valueAt(row, column.name), row, nameOf)
+  return text === '' ? String(row.id) : text
 }
 
 /** The first column leads to the item. */
@@ -241,25 +363,20 @@ function Lead({
   row,
   column,
 }: {
-  list: ConsoleList
+  list: List
   values: Record<string, string>
   row: any
   column: ConsoleField
 }) {
   const path = pathOfItem(list, row, values)
-  const value = valueAt(row, column.name)
-  if (path === null) return <Value field={column} value={value} item={row} />
-  const text = value === null || value === '' || value === undefined ? row.id : String(value)
+  if (path === null) return <Value field={column} value={valueAt(row, column.name)} item={row} />
+  const text = leadOf(list, row)
   return <a href={href(path)}>{text.length > 80 ? `${text.slice(0, 80)}…` : text}</a>
 }
 
 const isAscending = (query: URLSearchParams): boolean => query.get('order') === 'asc'
 
-function sortOf(
-  list: ConsoleList,
-  query: URLSearchParams,
-  name: string,
-): 'ascending' | 'descending' | 'none' {
+function sortOf(list: List, query: URLSearchParams, name: string): 'ascending' | 'descending' | 'none' {
   if ((query.get('sort') ?? list.sort[0]) !== name) return 'none'
   return isAscending(query) ? 'ascending' : 'descending'
 }

@@ -1,26 +1,25 @@
 // The shell: sign-in, navigation, and the page of the current path.
 import { render } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { DetailPage } from './detail.tsx'
-import { ListPage } from './list.tsx'
+import { followCommandKey } from './command.ts'
+import { followListKeys } from './keys.ts'
+import { lazy, preload } from './lazy.tsx'
 import { detailAt, listAt, model } from './model.ts'
-import { ClockBar } from './pages/payments.tsx'
 import { pageAt } from './pages/pages.ts'
-import { followLinks, href, useRoute } from './router.ts'
-import {
-  failureOf,
-  isAllowed,
-  isPossible,
-  isSignedOut,
-  signIn,
-  signOut,
-  storedKey,
-  type Failure,
-} from './session.ts'
+import { useName } from './names.ts'
+import { followLinks, href, placeIn, useRoute } from './router.ts'
+import { failureOf, isAllowed, isPossible, isSignedOut, signIn, storedKey, type Failure } from './session.ts'
+import { Bar, Navigation } from './shell.tsx'
 import { Problem, Skeleton } from './ui.tsx'
 
-const themes = ['light dark', 'light', 'dark']
-const themeKey = 'platform-theme'
+const loadLists = () => import('./list.tsx')
+preload(loadLists)
+const ListPage = lazy(async () => (await loadLists()).ListPage)
+const DetailPage = lazy(async () => (await import('./detail.tsx')).DetailPage)
+const ClockBar = lazy(
+  async () => (await import('./pages/payments.tsx')).ClockBar,
+  () => null,
+)
 
 function App({ stored }: { stored: string | null }) {
   const [name, setName] = useState<string | null>(null)
@@ -75,35 +74,25 @@ function SignIn(props: { failure: Failure | null; busy: boolean; enter: (key: st
 }
 
 function Shell({ name }: { name: string }) {
-  const { path, query } = useRoute()
+  const route = useRoute()
+  const { path, query } = route
   const main = useRef<HTMLElement>(null)
   const menu = useRef<HTMLDetailsElement>(null)
-  const [failure, setFailure] = useState<Failure | null>(null)
   useEffect(() => {
     menu.current!.open = false
-    document.title = `${path === '/' ? 'Overview' : path.slice(1)} · ${model.title}`
+    for (const each of document.querySelectorAll<HTMLElement>(':popover-open')) each.hidePopover()
+    document.title = `${titleAt(path)} · ${model.title}`
     main.current!.focus({ preventScroll: true })
-  }, [path])
+  }, [path, JSON.stringify(placeIn(query))])
   return (
     <>
-      <header class="bar">
-        <a class="brand" href={href('/')}>
-          {model.title}
-        </a>
-        <span class="soft">{name}</span>
-        <Theme />
-        <a href="/docs">Reference</a>
-        <button type="button" onClick={() => void signOut().catch((error) => setFailure(failureOf(error)))}>
-          Sign out
-        </button>
-      </header>
+      <Bar name={name} route={route} />
       <div class="shell">
         <details class="menu" ref={menu}>
           <summary>Menu</summary>
           <Navigation path={path} />
         </details>
         <main ref={main} tabIndex={-1}>
-          {failure !== null && <Problem failure={failure} />}
           <Trail path={path} />
           {path.startsWith('/payments/') && hasClock() && <ClockBar />}
           <Page path={path} query={query} />
@@ -113,33 +102,11 @@ function Shell({ name }: { name: string }) {
   )
 }
 
+const titleAt = (path: string): string =>
+  path === '/' ? 'Home' : ((listAt(path) ?? detailAt(path))?.page.title ?? path.slice(1))
+
 /** Admins of an organization have only the clocks of its customers, which the console does not show. */
 const hasClock = (): boolean => isAllowed('getTestClock') && isPossible('getTestClock', {})
-
-function Navigation({ path }: { path: string }) {
-  const groups = model.groups
-    .map((group) => ({ ...group, pages: group.pages.filter(({ operation }) => isAllowed(operation)) }))
-    .filter((group) => group.pages.length > 0)
-  const current = (to: string): 'page' | undefined =>
-    path === to || (to !== '/' && path.startsWith(`${to}/`)) ? 'page' : undefined
-  return (
-    <nav aria-label="Pages">
-      <a href={href('/')} aria-current={current('/')}>
-        Overview
-      </a>
-      {groups.map((group) => (
-        <div key={group.title}>
-          <h2>{group.title}</h2>
-          {group.pages.map((page) => (
-            <a key={page.path} href={href(page.path)} aria-current={current(page.path)}>
-              {page.title}
-            </a>
-          ))}
-        </div>
-      ))}
-    </nav>
-  )
-}
 
 /** The pages above this one. */
 function Trail({ path }: { path: string }) {
@@ -152,12 +119,14 @@ function Trail({ path }: { path: string }) {
     <nav class="trail" aria-label="Above">
       {above.map((each) => (
         <a key={each} href={href(each)}>
-          {listAt(each)?.page.title ?? each.slice(each.lastIndexOf('/') + 1)}
+          {listAt(each)?.page.title ?? <Named id={each.slice(each.lastIndexOf('/') + 1)} />}
         </a>
       ))}
     </nav>
   )
 }
+
+const Named = ({ id }: { id: string }) => <>{useName(id)}</>
 
 function Page({ path, query }: { path: string; query: URLSearchParams }) {
   const made = pageAt(path)
@@ -171,28 +140,13 @@ function Page({ path, query }: { path: string; query: URLSearchParams }) {
     <section>
       <h1>There is no such page</h1>
       <p>
-        <a href={href('/')}>Back to the overview</a>
+        <a href={href('/')}>Back to the home page</a>
       </p>
     </section>
   )
 }
 
-function Theme() {
-  const [theme, setTheme] = useState(() => localStorage.getItem(themeKey) ?? themes[0])
-  useEffect(() => {
-    document.documentElement.style.colorScheme = theme
-    localStorage.setItem(themeKey, theme)
-  }, [theme])
-  return (
-    <select aria-label="Colors" value={theme} onChange={(event) => setTheme(event.currentTarget.value)}>
-      {themes.map((each, i) => (
-        <option key={each} value={each}>
-          {['System', 'Light', 'Dark'][i]}
-        </option>
-      ))}
-    </select>
-  )
-}
-
 followLinks()
+followCommandKey()
+followListKeys()
 render(<App stored={storedKey()} />, document.getElementById('console')!)

@@ -4,18 +4,21 @@
 export interface ConsoleModel {
   title: string
   version: string
-  /** The navigation. */
-  groups: Array<{ title: string; pages: ConsolePage[] }>
+  /** The areas of the navigation. */
+  groups: ConsoleGroup[]
   lists: ConsoleList[]
   details: ConsoleDetail[]
   /** By operationId. */
   operations: Record<string, ConsoleOperation>
 }
 
-export interface ConsolePage {
-  path: string
+export interface ConsoleGroup {
   title: string
-  operation: string
+  icon?: string
+  /** The pages of the own account are under the picture, those of operators below the others. */
+  place?: 'account' | 'operator'
+  /** The paths of lists and details. */
+  pages: string[]
 }
 
 export interface ConsoleList {
@@ -33,6 +36,8 @@ export interface ConsoleList {
   ordered: boolean
   /** The operation that creates an item. */
   create: string | null
+  /** The users that the operation adds to an item. */
+  include?: string[]
   /** The prefix of the IDs of the items. */
   prefix: string | null
   /** The path of an item's detail. */
@@ -46,6 +51,8 @@ export interface ConsoleDetail {
   title: string
   tag: string
   operation: string
+  /** The users that the operation adds. */
+  include?: string[]
   /** The prefix of the IDs that lead to this page. */
   prefix: string | null
   fields: ConsoleField[]
@@ -53,11 +60,13 @@ export interface ConsoleDetail {
   events: string | null
   update: string | null
   remove: string | null
+  /** `Revoke` of `Revoke a link`; undefined for `Delete`. */
+  removes?: string
   actions: Array<{ title: string; operation: string }>
   /** Operations below the path that answer with a file. */
   downloads: Array<{ title: string; operation: string }>
   /** Lists inside of the resource, and lists that `filter` restricts to it. */
-  related: Array<{ path: string; title: string; filter: string | null }>
+  related: Array<{ path: string; filter: string | null }>
 }
 
 export interface ConsoleOperation {
@@ -117,8 +126,10 @@ export interface ConsoleField {
 }
 
 /** A field as the files have it. The title is left out if it follows from the name. */
-export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'fields'> & {
+export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'help' | 'fields'> & {
   title?: string
+  /** The index of a text in help.json. */
+  help?: number
   required?: boolean
   nullable?: boolean
   /** Indices of fields. */
@@ -127,18 +138,17 @@ export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' |
 
 /** generated/console/model.json */
 export type PackedModel = Omit<ConsoleModel, 'lists' | 'details' | 'operations'> & {
-  lists: Array<Omit<ConsoleList, 'columns' | 'filters'> & { columns: number[]; filters: number[] }>
-  details: Array<Omit<ConsoleDetail, 'fields'> & { fields: number[] }>
-  operations: Record<
-    string,
-    Pick<ConsoleOperation, 'summary'> & Partial<Pick<ConsoleOperation, 'secrets' | 'when' | 'sells'>>
+  lists: Array<Omit<ConsoleList, 'tag' | 'columns' | 'filters'> & { columns: number[]; filters: number[] }>
+  details: Array<
+    Omit<ConsoleDetail, 'tag' | 'fields' | 'related'> & { fields: number[]; related: string[][] }
   >
+  operations: Record<string, Partial<Pick<ConsoleOperation, 'secrets' | 'when' | 'sells'>>>
   fields: PackedField[]
 }
 
 /** generated/console/forms.json */
 export interface PackedForms {
-  /** By operationId. */
-  forms: Record<string, { fields: number[] | null; query?: number[]; choice?: boolean }>
+  /** By operationId, of all operations that change something. */
+  forms: Record<string, { summary: string; fields?: number[]; query?: number[]; choice?: boolean }>
   fields: PackedField[]
 }

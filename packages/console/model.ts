@@ -13,10 +13,11 @@ import { fill, match } from './router.ts'
 import { titleOf } from './titles.ts'
 
 /** Makes fields of their indices. */
-export function unpacker(packed: PackedField[]): (index: number) => ConsoleField {
+export function unpacker(packed: PackedField[], texts: string[] = []): (index: number) => ConsoleField {
   const unpack = (index: number): ConsoleField => {
-    const { title, required = false, nullable = false, fields, ...field } = packed[index]
-    const whole = { ...field, title: title ?? titleOf(field.name), required, nullable }
+    const { title, required = false, nullable = false, help, fields, ...field } = packed[index]
+    const whole: ConsoleField = { ...field, title: title ?? titleOf(field.name), required, nullable }
+    if (help !== undefined) whole.help = texts[help]
     return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }
   }
   return unpack
@@ -25,7 +26,12 @@ export function unpacker(packed: PackedField[]): (index: number) => ConsoleField
 const packed = data as unknown as PackedModel
 const unpack = unpacker(packed.fields)
 
-export const model: Pick<ConsoleModel, 'title' | 'groups' | 'lists' | 'details'> & {
+export type List = Omit<ConsoleList, 'tag'>
+export type Detail = Omit<ConsoleDetail, 'tag'>
+
+export const model: Pick<ConsoleModel, 'title' | 'groups'> & {
+  lists: List[]
+  details: Detail[]
   operations: PackedModel['operations']
 } = {
   ...packed,
@@ -34,7 +40,11 @@ export const model: Pick<ConsoleModel, 'title' | 'groups' | 'lists' | 'details'>
     columns: list.columns.map(unpack),
     filters: list.filters.map(unpack),
   })),
-  details: packed.details.map((detail) => ({ ...detail, fields: detail.fields.map(unpack) })),
+  details: packed.details.map((detail) => ({
+    ...detail,
+    fields: detail.fields.map(unpack),
+    related: detail.related.map(([path, filter = null]) => ({ path, filter: filter as string | null })),
+  })),
 }
 
 /** The method, the path with the prefix of the version, and the name in the client. */
@@ -57,8 +67,16 @@ function at<T extends { path: string }>(pages: T[], path: string): At<T> | null 
   return null
 }
 
-export const listAt = (path: string): At<ConsoleList> | null => at(model.lists, path)
-export const detailAt = (path: string): At<ConsoleDetail> | null => at(model.details, path)
+export const listAt = (path: string): At<List> | null => at(model.lists, path)
+export const detailAt = (path: string): At<Detail> | null => at(model.details, path)
+
+/** The list or detail with a path that has no parameters. */
+export const pageOf = (path: string): List | Detail =>
+  model.lists.find((each) => each.path === path) ?? model.details.find((each) => each.path === path)!
+
+/** The list of all resources with a prefix of their IDs. */
+export const listOf = (prefix: string): List | undefined =>
+  model.lists.find((each) => each.prefix === prefix && !each.path.includes('{'))
 
 /** The path of the resource with an ID; null if the console has no page for it. */
 export function pathOfId(id: string): string | null {
@@ -68,22 +86,14 @@ export function pathOfId(id: string): string | null {
 }
 
 /** The path of an item of a list; null if it has no page. */
-export function pathOfItem(
-  { item, keys }: ConsoleList,
-  row: any,
-  values: Record<string, string>,
-): string | null {
+export function pathOfItem({ item, keys }: List, row: any, values: Record<string, string>): string | null {
   const own = Object.entries(keys).map(([name, field]): [string, unknown] => [name, row[field]])
   if (item === null || own.some(([, value]) => typeof value !== 'string')) return null
   return fill(item, { ...values, ...(Object.fromEntries(own) as Record<string, string>) })
 }
 
 /** The path of what an operation has created, which may be another resource: an invitation for a member. */
-export function pathOfCreated(
-  list: ConsoleList,
-  created: any,
-  values: Record<string, string>,
-): string | null {
+export function pathOfCreated(list: List, created: any, values: Record<string, string>): string | null {
   const prefix = /^([a-z]+)_/.exec(created?.id)?.[1]
   const its = list.prefix === prefix ? list : model.lists.find((each) => each.prefix === prefix)
   return its === undefined ? null : pathOfItem(its, created, values)

@@ -21,8 +21,26 @@ export interface PageProps extends Route {
   values: Record<string, string>
 }
 
-export const href = (path: string, query: URLSearchParams | Record<string, string> = {}): string => {
-  const search = new URLSearchParams(query).toString()
+/** The chosen project or organization, which the address has and links keep. */
+export const placeNames = ['project_id', 'organization_id'] as const
+export type Place = Partial<Record<(typeof placeNames)[number], string>>
+
+export function placeIn(query: URLSearchParams): Place {
+  const name = placeNames.find((each) => /^(prj|org)_/.test(query.get(each) ?? ''))
+  return name === undefined ? {} : { [name]: query.get(name)! }
+}
+
+export const currentPlace = (): Place => placeIn(new URLSearchParams(location.search))
+
+/** @param place what the address chooses in place of the current project or organization. */
+export const href = (
+  path: string,
+  query: URLSearchParams | Record<string, string> = {},
+  place = currentPlace(),
+): string => {
+  const own = new URLSearchParams(query)
+  const isPlaced = placeNames.some((name) => own.has(name))
+  const search = new URLSearchParams([...Object.entries(isPlaced ? {} : place), ...own]).toString()
   return prefix + (path === '/' ? '' : path) + (search === '' ? '' : `?${search}`)
 }
 

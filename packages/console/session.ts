@@ -97,7 +97,7 @@ export const isAllowed = (operation: string | null): operation is string =>
 
 /** Whether the state of a resource allows an operation. Only operators sell what is not an organization's. */
 export const isPossible = (operation: string, item: any): boolean => {
-  const { sells, when } = model.operations[operation]
+  const { sells, when } = model.operations[operation] ?? {}
   const seller = item.seller_organization_id ?? item.organization_id ?? null
   return (
     (!sells || seller !== null || current!.operator_scopes.includes('payments:sell')) &&

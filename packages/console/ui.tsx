@@ -84,7 +84,13 @@ export function Skeleton({ rows = 5 }: { rows?: number }) {
   )
 }
 
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+export function Dialog(props: {
+  title: string
+  onClose: () => void
+  children: ComponentChildren
+  /** The class of the dialog. */
+  kind?: string
+}) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null
@@ -93,7 +99,7 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     return () => before?.focus()
   }, [])
   return (
-    <dialog ref={dialog} aria-label={props.title} onClose={props.onClose}>
+    <dialog ref={dialog} class={props.kind} aria-label={props.title} onClose={props.onClose}>
       <header>
         <h2>{props.title}</h2>
         <button type="button" class="plain" aria-label="Close" onClick={() => dialog.current!.close()}>

@@ -1,7 +1,10 @@
 // How values look.
 import type { ComponentChildren } from 'preact'
 import type { ConsoleField } from './model-types.ts'
+import { useState } from 'preact/hooks'
+import { Icon } from './icon.tsx'
 import { pathOfId } from './model.ts'
+import { nameOf } from './names.ts'
 import { href } from './router.ts'
 
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
@@ -170,15 +173,57 @@ function Json({ value }: { value: object }) {
   )
 }
 
+/** A reference: the name of the resource, if it is known. */
 export function Id({ value }: { value: string }) {
   const path = pathOfId(value)
+  const name = nameOf(value)
+  const text = name === undefined ? <code>{value}</code> : name
   return path === null ? (
-    <code>{value}</code>
+    <span title={value}>{text}</span>
   ) : (
-    <a href={href(path)}>
-      <code>{value}</code>
+    <a href={href(path)} title={value}>
+      {text}
     </a>
   )
+}
+
+/** Copies an ID. @param isShown whether the ID stands beside the icon. */
+export function CopyId({ id, isShown = false }: { id: string; isShown?: boolean }) {
+  const [isCopied, setIsCopied] = useState(false)
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(id)
+    setIsCopied(true)
+  }
+  return (
+    <button
+      type="button"
+      class="plain copy-id"
+      aria-label={`Copy ${id}`}
+      title={isCopied ? 'Copied' : id}
+      onClick={() => void copy()}
+      onBlur={() => setIsCopied(false)}
+    >
+      {isShown && <code>{id}</code>} <Icon name={isCopied ? 'check' : 'copy'} />
+    </button>
+  )
+}
+
+/** A value as a text, for the link to an item and for its check box. */
+export function textOf(
+  field: ConsoleField,
+  value: any,
+  item: any,
+  nameOf: (id: string) => string | undefined,
+): string {
+  if (value === null || value === undefined) return ''
+  if (field.kind === 'money') return money(value, item?.currency)
+  if (field.kind === 'bytes') return bytes(value)
+  if (field.kind === 'time') return times.format(new Date(value))
+  if (field.kind === 'object')
+    return Object.values(value)
+      .filter((each) => typeof each !== 'object')
+      .join(' ')
+  return nameOf(String(value)) ?? String(value)
 }
 
 export function State({ value }: { value: string }) {

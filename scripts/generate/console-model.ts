@@ -37,10 +37,9 @@ export function consoleModel(
     const inside = lists.filter(({ path }) => parentOf(path) === detail.path)
     const about = lists.filter(({ filters }) => detail.prefix !== null && refersTo(filters, detail.prefix))
     detail.related = [
-      ...inside.map(({ path, title }) => ({ path, title, filter: null })),
-      ...about.map(({ path, title, filters }) => ({
+      ...inside.map(({ path }) => ({ path, filter: null })),
+      ...about.map(({ path, filters }) => ({
         path,
-        title,
         filter: filters.find(({ prefix }) => prefix === detail.prefix)!.name,
       })),
     ]
@@ -152,11 +151,19 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: queryParameters.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
+        ...includeOf(document, operation),
         prefix: idPrefixOf(fields) ?? null,
         ...itemOfList(document, operations, details, path, items),
       },
     ]
   })
+}
+
+/** The users that the parameter `include` may add. */
+function includeOf(document: Json, { queryParameters }: Operation): { include?: string[] } {
+  const include = queryParameters.find(({ name }) => name === 'include')
+  const values = resolve(document, resolve(document, include?.schema)?.items)?.enum
+  return values === undefined ? {} : { include: values }
 }
 
 /** The operation that creates an item: POST on the list, or one that answers with the same schema. */
@@ -254,11 +261,13 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
           (isItem ? itemTitle(operation) : titleOf(path.slice(1).replaceAll('/', ' '))),
         tag: operation.tag,
         operation: id,
+        ...includeOf(document, operation),
         prefix: parametersIn(path).length === 1 ? (idPrefixOf(fields) ?? null) : null,
         fields: fields.map(asShown),
         events: eventsOf(document, answerOf(operation).schema),
         update: at('put'),
         remove: at('delete'),
+        ...verbOf(operations.find((other) => other.path === path && other.method === 'delete')),
         actions: actions.map((other) => ({ title: actionTitle(document, other), operation: other.id })),
         downloads: operations
           .filter((other) => other.method === 'get' && parentOf(other.path) === path)
@@ -270,18 +279,31 @@ function detailsOf(document: Json, operations: Operation[]): ConsoleDetail[] {
   })
 }
 
-/** The pages of the navigation: lists and details whose paths have no parameters, by groups of tags. */
+function verbOf(removal: Operation | undefined): { removes?: string } {
+  const verb = removal?.summary.split(' ')[0] ?? 'Delete'
+  return verb === 'Delete' ? {} : { removes: verb }
+}
+
+interface TagGroup {
+  name: string
+  tags: string[]
+  'x-console'?: Pick<ConsoleModel['groups'][number], 'icon' | 'place'>
+}
+
+/**
+ * The areas of the navigation: lists and details whose paths have no parameters, by groups of tags, in the
+ * order of the tags. Tags without a group are in an area with the title of the document.
+ */
 function groupsOf(document: Json, lists: ConsoleList[], details: ConsoleDetail[]): ConsoleModel['groups'] {
   const pages = [...lists, ...details].filter(({ path }) => parametersIn(path).length === 0)
-  const groups: Array<{ name: string; tags: string[] }> = document['x-tagGroups'] ?? [
-    { name: document.info.title, tags: pages.map(({ tag }) => tag) },
-  ]
-  return groups
-    .map(({ name, tags }) => ({
+  const declared: TagGroup[] = document['x-tagGroups'] ?? []
+  const grouped = declared.flatMap(({ tags }) => tags)
+  const others = [...new Set(pages.map(({ tag }) => tag))].filter((tag) => !grouped.includes(tag))
+  return [...declared, { name: document.info.title, tags: others } as TagGroup]
+    .map(({ name, tags, 'x-console': hints = {} }) => ({
       title: name,
-      pages: pages
-        .filter(({ tag }) => tags.includes(tag))
-        .map(({ path, title, operation }) => ({ path, title, operation })),
+      ...hints,
+      pages: tags.flatMap((tag) => pages.filter((page) => page.tag === tag).map(({ path }) => path)),
     }))
     .filter((group) => group.pages.length > 0)
 }

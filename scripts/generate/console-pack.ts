@@ -13,48 +13,64 @@ export function packModel({ lists, details, operations, ...others }: ConsoleMode
   const { fields, pack } = packer()
   return {
     ...others,
-    lists: lists.map((list) => ({
+    lists: lists.map(({ tag: _, ...list }) => ({
       ...list,
       columns: list.columns.map(pack),
       filters: list.filters.map(pack),
     })),
-    details: details.map((detail) => ({ ...detail, fields: detail.fields.map(pack) })),
+    details: details.map(({ tag: _, ...detail }) => ({
+      ...detail,
+      fields: detail.fields.map(pack),
+      related: detail.related.map(({ path, filter }) => (filter === null ? [path] : [path, filter])),
+    })),
     operations: Object.fromEntries(
-      Object.entries(operations).map(([id, { summary, secrets, when, sells }]) => [
-        id,
-        {
-          summary,
-          ...(secrets.length > 0 && { secrets }),
-          ...(when !== null && { when }),
-          ...(sells && { sells }),
-        },
-      ]),
+      Object.entries(operations)
+        .map(([id, { secrets, when, sells }]): [string, PackedModel['operations'][string]] => [
+          id,
+          {
+            ...(secrets.length > 0 && { secrets }),
+            ...(when !== null && { when }),
+            ...(sells && { sells }),
+          },
+        ])
+        .filter(([, hints]) => Object.keys(hints).length > 0),
     ),
     fields,
   }
 }
 
-export function packForms({ operations }: ConsoleModel): PackedForms {
-  const { fields, pack } = packer()
+/** The help texts are a file of their own: a browser loads them with the first form. */
+export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: string[] } {
+  const help: string[] = []
+  const { fields, pack } = packer((text) => {
+    if (!help.includes(text)) help.push(text)
+    return help.indexOf(text)
+  })
   const forms = Object.entries(operations)
-    .filter(([, operation]) => operation.fields !== null || operation.query.length > 0)
+    .filter(([, operation]) => operation.method !== 'GET')
     .map(([id, operation]): [string, PackedForms['forms'][string]] => [
       id,
       {
-        fields: operation.fields?.map(pack) ?? null,
+        summary: operation.summary,
+        ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
         ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
         ...(operation.choice && { choice: true }),
       },
     ])
-  return { forms: Object.fromEntries(forms), fields }
+  return { forms: { forms: Object.fromEntries(forms), fields }, help }
 }
 
-function packer(): { fields: PackedField[]; pack: (field: ConsoleField) => number } {
+/** @param helpOf stores a help text. */
+function packer(helpOf: (text: string) => number | undefined = () => undefined): {
+  fields: PackedField[]
+  pack: (field: ConsoleField) => number
+} {
   const fields: PackedField[] = []
   const known = new Map<string, number>()
-  function pack({ title, required, nullable, fields: inner, ...field }: ConsoleField): number {
+  function pack({ title, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
     const packed: PackedField = {
       ...field,
+      ...(help !== undefined && { help: helpOf(help) }),
       ...(title !== titleOf(field.name) && { title }),
       ...(required && { required }),
       ...(nullable && { nullable }),

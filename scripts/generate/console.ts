@@ -12,13 +12,16 @@ type Json = any
 
 const source = join(import.meta.dirname, '../../packages/console')
 
-/** The model of the contract, which the scripts contain. */
+/** The model of the contract, which the scripts contain, and the help texts, which they load. */
 export function emitConsoleModel(document: Json, operations: Operation[]): Map<string, string> {
   const model = consoleModel(document, operations, clientNames(document, operations))
-  return new Map([
-    ['console/model.json', `${JSON.stringify(packModel(model), null, 1)}\n`],
-    ['console/forms.json', `${JSON.stringify(packForms(model), null, 1)}\n`],
-  ])
+  const { forms, help } = packForms(model)
+  return new Map(
+    Object.entries({ model: packModel(model), forms, help }).map(([name, value]) => [
+      `console/${name}.json`,
+      `${JSON.stringify(value, null, 1)}\n`,
+    ]),
+  )
 }
 
 /** @param files the files of generated/ that the console imports, by name: the client and the model. */

@@ -1,35 +1,19 @@
 // The layout of the documentation pages: one style sheet, no scripts, no external resources.
 import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
-import { iconUrl } from '../../infra/html/layout.ts'
+import { iconUrl, tokens } from '../../infra/html/layout.ts'
 
-const style = `
-:root {
-  color-scheme: light dark;
-  --ground: #fff; --text: #1b1f27; --soft: #59606e; --line: #dfe3e9; --code: #f3f5f8; --accent: #1d4ed8;
-}
-@media (prefers-color-scheme: dark) {
-  :root {
-    --ground: #0f1116; --text: #e9ebef; --soft: #a2aab8; --line: #2b303a; --code: #1a1e26; --accent: #8ab4ff;
-  }
-}
-* { box-sizing: border-box }
-html { -webkit-text-size-adjust: 100%; text-size-adjust: 100%; scroll-padding-top: 1rem }
-body {
-  margin: 0; background: var(--ground); color: var(--text); overflow-wrap: anywhere;
-  font: 1rem/1.6 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif;
-}
+const style = `${tokens}
+html { scroll-padding-top: 1rem }
+body { background: var(--sheet) }
 main { max-width: 54rem; margin: 0 auto; padding: 2rem 1.25rem 4rem }
 h1 { font-size: 1.75rem; line-height: 1.25; margin: 1rem 0 .5rem }
 h2 { font-size: 1.25rem; line-height: 1.4; margin: 2rem 0 .5rem }
-article h2 { font: 600 1.0625rem/1.4 ui-monospace, 'SF Mono', Menlo, Consolas, monospace; margin: 0 }
+article h2 { font: 600 1.0625rem/1.4 var(--mono); margin: 0 }
 article h2 a { color: inherit; text-decoration: none }
 article h2 a:hover { text-decoration: underline }
 p { margin: .5rem 0 }
-a { color: var(--accent); text-underline-offset: .15em }
-:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; border-radius: 4px }
 article { border-top: 1px solid var(--line); padding: 1.5rem 0 }
 nav { border-top: 1px solid var(--line); margin-top: 3rem }
-.soft { color: var(--soft) }
 .index { columns: 15rem; list-style: none; padding: 0; margin: 1.5rem 0 2rem; font-size: .9375rem }
 .index li { break-inside: avoid; padding: .1875rem 0 }
 table { border-collapse: collapse; margin: .75rem 0; font-size: .9375rem }
@@ -39,12 +23,12 @@ dt { color: var(--soft) }
 dd { margin: 0 }
 @media (min-width: 40rem) { dl { grid-template-columns: 7rem minmax(0, 1fr) } }
 code, pre {
-  font-family: ui-monospace, 'SF Mono', Menlo, Consolas, monospace; font-size: .875em;
-  background: var(--code); border-radius: 4px;
+  font-family: var(--mono); font-size: .875em;
+  background: var(--hover); border-radius: var(--radius-small);
 }
 code { padding: .125rem .25rem }
 pre { padding: 1rem; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; margin: .75rem 0 0 }
-summary { cursor: pointer; color: var(--accent); padding: .5rem 0 }
+summary { color: var(--accent); padding: .5rem 0 }
 `
 
 export const docsPageHeaders: Readonly<Record<string, string>> = {

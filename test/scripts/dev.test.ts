@@ -280,7 +280,7 @@ t.test('dev rebuilds on save, reports errors with their place, and answers every
       dev.save([overview, (text) => `${text}const broken = ;\n`]),
     )
     const said = await dev.says(/wrote console/, () =>
-      dev.save([overview, (text) => text.replace('const broken = ;\n', '').replace('>Overview<', '>Home<')]),
+      dev.save([overview, (text) => text.replace('const broken = ;\n', '').replace('>Home<', '>Start<')]),
     )
     t.notMatch(said, /serving/)
     await waitUntil(async () => (await page()) !== before, 'the new script')

@@ -1,7 +1,8 @@
 // The event log with its live tail, and one event with what it changed.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
-import { Filters, ListPage } from '../list.tsx'
+import { Filters } from '../filters.tsx'
+import { ListPage } from '../list.tsx'
 import { detailAt, listAt } from '../model.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
@@ -64,10 +65,8 @@ function Live({ query }: { query: URLSearchParams }) {
         filters={list.filters}
         query={query}
         go={(changes) => {
-          const chosen = Object.entries(changes).filter(([, value]) => value !== null && value !== '')
-          navigate(
-            href('/events', { ...(Object.fromEntries(chosen) as Record<string, string>), [live]: '1' }),
-          )
+          const all = Object.entries({ ...filters, ...changes }).filter(([, value]) => value)
+          navigate(href('/events', { ...(Object.fromEntries(all) as Record<string, string>), [live]: '1' }))
         }}
       />
       {ended !== null && (

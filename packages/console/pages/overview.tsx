@@ -22,7 +22,7 @@ export function Overview() {
   return (
     <section>
       <header>
-        <h1>Overview</h1>
+        <h1>Home</h1>
       </header>
       <Health />
       {!limits.loading && <Steps limits={limits.value ?? []} />}

@@ -3,7 +3,6 @@ import type { ComponentType } from 'preact'
 import { lazy } from '../lazy.tsx'
 import { match, type PageProps } from '../router.ts'
 import { Overview } from './overview.tsx'
-import { SubscriptionPage } from './payments.tsx'
 
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,
@@ -13,7 +12,7 @@ const pages: Record<string, ComponentType<PageProps>> = {
   '/events/{id}': lazy(async () => (await import('./events.tsx')).EventPage),
   '/payments/budgets/{id}': lazy(async () => (await import('./metering.tsx')).BudgetPage),
   '/payments/meters/{id}': lazy(async () => (await import('./metering.tsx')).MeterPage),
-  '/payments/subscriptions/{id}': SubscriptionPage,
+  '/payments/subscriptions/{id}': lazy(async () => (await import('./payments.tsx')).SubscriptionPage),
   '/storage/files': lazy(async () => (await import('./files/files.tsx')).FilesPage),
   '/storage/files/{id}': lazy(async () => (await import('./files/files.tsx')).FilePage),
   '/webhooks/deliveries/{id}': lazy(async () => (await import('./webhooks.tsx')).DeliveryPage),

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { operationTable } from '../../../generated/client/operations.js'
 import model from '../../../generated/console/model.json' with { type: 'json' }
 import { createApiKey } from '../../../test/support/database/db-fixtures.ts'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
@@ -19,7 +20,7 @@ import { startServer } from '../../../test/support/server/server.ts'
 
 /** Compressed, of what a browser loads before it shows the first page. */
 const maxFirstBytes = 60_000
-/** Compressed, with the parts that are loaded when they are needed. */
+/** Compressed, with the parts that are loaded when they are needed, without the help texts of forms. */
 const maxBytes = 103_000
 
 /** In the short form, axe sees these alone on a narrow and dark screen: one page of each kind. */
@@ -49,10 +50,10 @@ t.test('the scripts and the style sheet are small', async (t) => {
 t.test('every list of the contract has a page, and every page an operation', async (t) => {
   t.ok(model.lists.length > 20)
   for (const { operation, columns } of model.lists) {
-    t.ok(operation in model.operations, operation)
+    t.ok(operation in operationTable, operation)
     t.ok(columns.length > 0, `${operation} has columns`)
   }
-  for (const { operation } of model.details) t.ok(operation in model.operations, operation)
+  for (const { operation } of model.details) t.ok(operation in operationTable, operation)
 })
 
 t.test('CONSOLE=false serves no console', async (t) => {
@@ -78,7 +79,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await assertAccessible(t, page, 'sign-in')
     await page.getByLabel('API key').fill(person.key)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
     const other = await open(t, '/projects')
     await other.page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
     t.notMatch(other.page.url(), 'key=')
@@ -93,16 +94,17 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByLabel('Email address').fill(user.email)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
     t.match(await page.getByRole('banner').first().textContent(), user.email)
     const kept = '[document.cookie, ...Object.values(sessionStorage), ...Object.values(localStorage)].join()'
     t.notMatch(await page.evaluate(kept), /plat_|session/)
-    await page.getByRole('link', { name: 'Projects', exact: true }).click()
+    await page.getByRole('link', { name: 'Settings', exact: true }).click()
     await page.getByRole('button', { name: 'Create', exact: true }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('By cookie')
     await dialog.getByRole('button', { name: 'Create' }).click()
     await page.getByRole('heading', { name: 'By cookie' }).waitFor()
+    await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('API key').waitFor()
     t.equal(await server.services.database.prisma.signIn.count({ where: { userId: user.id } }), 0)
@@ -119,18 +121,19 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByLabel('Email address').fill(user.email)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
     t.notOk(
       (await page.context().cookies()).some(({ name }) => name === 'return'),
       'the way back has ended',
     )
     await page.goto(`${server.url}/console/projects#key=${person.key}`)
     await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
+    await page.getByRole('button', { name: /^Account/ }).click()
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByLabel('API key').waitFor()
-    t.equal(await page.getByRole('heading', { name: 'Overview' }).count(), 0)
+    t.equal(await page.getByRole('heading', { name: 'Home' }).count(), 0)
     await page.goto(`${server.url}/console`)
-    await page.getByRole('banner').first().getByText(user.email).waitFor()
+    await page.getByRole('button', { name: `Account: ${user.email}` }).waitFor()
   })
 
   t.test('a project is created, found, changed, archived and deleted', async (t) => {
@@ -185,12 +188,12 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Close' }).click()
 
     const limited = await open(t, '', { key: secret! })
-    await limited.page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await limited.page.getByRole('heading', { name: 'Home' }).waitFor()
     const names = await limited.page
       .getByRole('navigation', { name: 'Pages' })
       .getByRole('link')
       .allTextContents()
-    t.ok(names.includes('Projects'))
+    t.ok(names.includes('Settings'), 'the area of projects')
     t.notOk(names.includes('Files'), 'a page that the key may not see is left out')
     await limited.page.goto(`${server.url}/console/storage/files`)
     t.match(await limited.page.getByRole('alert').textContent(), 'storage:read')
@@ -210,7 +213,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     })
     const { page } = await open(t, '/projects', { key: limited.body.key })
     await page.locator('tbody tr').first().waitFor()
-    t.strictSame(await page.locator('tbody tr td:first-child').allTextContents(), ['Own'])
+    t.strictSame(await page.locator('tbody tr td.lead').allTextContents(), ['Own'])
     await page.goto(`${server.url}/console/projects/${other.id}`)
     t.match(await page.getByRole('alert').textContent(), 'FORBIDDEN')
     t.notMatch(await page.locator('main').textContent(), 'Other')
@@ -257,13 +260,14 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('every page is accessible and fits, light and dark, wide and narrow', async (t) => {
     await person.client.post('/projects', { name: 'One' })
-    const paths = ['', ...model.groups.flatMap(({ pages }) => pages.map(({ path }) => path))]
+    const pages = [...model.lists, ...model.details]
+    const paths = ['', ...model.groups.flatMap(({ pages }) => pages)]
     const { page, complaints } = await open(t, '')
     for (const path of paths) {
       // Without a reload, because a document takes longer to load axe than to show a page.
       await page.evaluate(`history.pushState(null, '', '/console${path}')`)
       await page.evaluate("dispatchEvent(new Event('popstate'))")
-      const title = path === '' ? 'Overview' : path.slice(1)
+      const title = path === '' ? 'Home' : pages.find((page) => page.path === path)!.title
       await page.waitForFunction((title) => {
         const { document } = globalThis as any
         return document.title.startsWith(`${title} ·`) && document.querySelector('.skeleton') === null

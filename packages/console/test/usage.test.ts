@@ -70,7 +70,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('a key without user:read gets no charts', async (t) => {
     const { page, complaints } = await open(t, await server.person({ scopes: ['projects:read'] }))
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
     await page.getByRole('link', { name: 'Create a project' }).waitFor()
     t.equal(await page.getByRole('img').count(), 0)
     t.strictSame(complaints, [])

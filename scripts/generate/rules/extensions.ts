@@ -12,10 +12,19 @@ const text: Check = (value) => (typeof value === 'string' && value.trim() !== ''
 const yes: Check = (value) => (value === true ? null : '`true` or absent')
 const list: Check = (value) => (Array.isArray(value) ? null : 'a list')
 const anything: Check = () => null
+const isGroupHint = ({ icon, place, ...others }: any): boolean =>
+  (icon === undefined || text(icon) === null) &&
+  (place === undefined || oneOf('account', 'operator')(place) === null) &&
+  Object.keys(others).length === 0
 const groups: Check = (value) =>
-  Array.isArray(value) && value.every((group) => text(group?.name) === null && Array.isArray(group.tags))
+  Array.isArray(value) &&
+  value.every(
+    (group) =>
+      text(group?.name) === null && Array.isArray(group.tags) && isGroupHint(group['x-console'] ?? {}),
+  )
     ? null
-    : 'a list of groups, each with a `name` and its `tags`'
+    : 'a list of groups, each with a `name`, its `tags`, and an `x-console` with an `icon` or a `place`, ' +
+      'which is account or operator'
 
 const isListOfTexts = (value: any): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((each) => text(each) === null)

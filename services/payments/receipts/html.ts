@@ -1,26 +1,29 @@
 // Renders a receipt as an HTML page for the screen and for printing.
 import { hash } from 'node:crypto'
 import { Html, html } from '../../../infra/html/html.ts'
+import { tokens } from '../../../infra/html/layout.ts'
 import type { Receipt } from './model.ts'
 
-const style = `
-* { box-sizing: border-box; margin: 0; padding: 0 }
-body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: #fff; color: #16181d;
-  font: .9375rem/1.5 system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif;
-  overflow-wrap: anywhere }
+/** A receipt looks as on paper: light in any color scheme. */
+const style = `${tokens}
+:root { color-scheme: light }
+* { margin: 0; padding: 0 }
+body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: var(--sheet);
+  font-size: .9375rem }
 header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline;
   gap: .25rem 2rem; margin-bottom: 2rem }
-h1 { font-size: 1.5rem; order: 2; color: #5a6170; font-weight: 500 }
+h1 { font-size: 1.5rem; order: 2; color: var(--soft); font-weight: 500 }
 header p { font-size: 1.25rem; font-weight: 700 }
 dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem 2rem; margin-bottom: 2rem }
-dt { color: #5a6170 }
-.warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid #f0d48a; background: #fff4d6;
-  color: #6b4a00; border-radius: 6px }
+dt { color: var(--soft) }
+.warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid var(--note-line);
+  background: var(--note-ground);
+  color: var(--note); border-radius: var(--radius-small) }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .5rem 0 .5rem 1.25rem; text-align: right; vertical-align: top; white-space: nowrap }
 th:first-child, td:first-child { padding-left: 0; text-align: left; white-space: normal }
-thead th { border-bottom: 2px solid #16181d; font-size: .8125rem; color: #5a6170; font-weight: 600 }
-tbody td { border-bottom: 1px solid #d8dce3 }
+thead th { border-bottom: 2px solid var(--text); font-size: .8125rem; color: var(--soft); font-weight: 600 }
+tbody td { border-bottom: 1px solid var(--line) }
 tfoot tr > * { padding-top: .25rem; padding-bottom: .25rem }
 tfoot tr:first-child > * { padding-top: .75rem }
 tfoot th:first-child { font-weight: 400; text-align: right }

@@ -149,7 +149,6 @@ export function Drive({ query }: { query: URLSearchParams }) {
   return (
     <section class="drive">
       <header>
-        <ProjectSwitch place={place} projects={role.projects} view={view} />
         <form
           class="search"
           role="search"
@@ -471,29 +470,6 @@ function PlaceLink(props: { icon: IconName; title: string; isCurrent: boolean; t
   )
 }
 
-function ProjectSwitch(props: { place: Place; projects: any[] | null; view: string | null }) {
-  const { place, projects, view } = props
-  return (
-    <label class="switch">
-      <span class="hidden">Project</span>
-      <select
-        value={place.projectId ?? ''}
-        onChange={(event) => {
-          const projectId = event.currentTarget.value || null
-          navigate(addressOf({ kind: 'files', projectId, folderId: null, q: '' }, { view }))
-        }}
-      >
-        <option value="">My files</option>
-        {projects?.map(({ id, name }) => (
-          <option key={id} value={id}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  )
-}
-
 type Found = Parameters<typeof receive>[0]
 
 function UploadButtons({ onFiles }: { onFiles: (found: Found) => void }) {
@@ -608,27 +584,17 @@ function useTrail({ kind, folderId }: Place) {
 
 interface Role {
   canWrite: boolean
-  projects: any[] | null
   projectName: string | null
 }
 
 /** What the person may do: by the role in the project, or by that of the share. */
 function useRole({ kind, projectId }: Place, trail: Folder[] | null): Role {
-  const projects = useLoaded(
+  const loaded = useLoaded(
     async () =>
-      isAllowed('listProjects')
-        ? ((await call('listProjects', { query: { limit: 100, sort: 'name', order: 'asc' } })).data
-            .data as any[])
-        : [],
-    'projects',
-  )
-  const listed = projects.value?.find(({ id }) => id === projectId)
-  const other = useLoaded(
-    async () =>
-      projectId !== null && projects.value !== null && listed === undefined && isAllowed('getProject')
+      projectId !== null && isAllowed('getProject')
         ? (await call('getProject', { path: { id: projectId } })).data
         : null,
-    `${projectId} ${projects.value !== null && listed === undefined}`,
+    String(projectId),
   )
   const shares = useLoaded(
     async () =>
@@ -637,17 +603,15 @@ function useRole({ kind, projectId }: Place, trail: Folder[] | null): Role {
         : [],
     String(kind === 'shared'),
   )
-  const project = listed ?? (other.value?.id === projectId ? other.value : null)
+  const project = loaded.value?.id === projectId ? loaded.value : null
   const byProject =
     projectId === null ||
     (project?.status === 'active' && ['owner', 'admin', 'editor'].includes(project.your_role))
   const byShare = (shares.value ?? []).some(
     ({ folder_id, role }) => role === 'editor' && trail?.some(({ id }) => id === folder_id),
   )
-  const all = project === null || listed !== undefined ? projects.value : [...(projects.value ?? []), project]
   return {
     canWrite: kind === 'shared' ? byShare : byProject,
-    projects: all,
     projectName: project?.name ?? null,
   }
 }

@@ -59,7 +59,7 @@ export function addressOf(place: Place, others: Record<string, string | null> = 
     ...others,
   }
   const set = Object.entries(all).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
-  return href('/storage/files', Object.fromEntries(set))
+  return href('/storage/files', Object.fromEntries(set), {})
 }
 
 export const inFolder = (place: Place, folderId: string | null): Place => ({

@@ -1,0 +1,94 @@
+// The names of resources by their IDs: what a list shows as its first column. One request for each kind.
+import { useEffect, useState } from 'preact/hooks'
+import { listOf, model, parameterOf, valueAt, type List } from './model.ts'
+import { currentPlace, placeNames } from './router.ts'
+import { call, isAllowed } from './session.ts'
+
+const names = new Map<string, string>()
+const loads = new Map<string, Promise<void>>()
+const idPattern = /^([a-z]+)_[0-9a-z]{26}$/
+const pageSize = 100
+
+export const prefixOf = (id: unknown): string | undefined =>
+  typeof id === 'string' ? idPattern.exec(id)?.[1] : undefined
+
+export const nameOf = (id: string): string | undefined => names.get(id)
+
+/** Remembers the names of users that the parameter `include` adds, and of the items of a list. */
+export function remember(list: List | null, items: any[]): void {
+  for (const item of items) {
+    const column = list?.columns[0]
+    const name = column === undefined ? undefined : valueAt(item, column.name)
+    const text = column?.kind === 'id' ? nameOf(name) : name
+    if (list !== null && isName(list, column!.kind) && typeof text === 'string' && text !== '')
+      names.set(item.id, text)
+    for (const each of Object.values<any>(item))
+      if (prefixOf(each?.id) === 'usr') names.set(each.id, each.name || each.email)
+  }
+}
+
+const isName = ({ columns }: List, kind: string): boolean =>
+  columns[0].name !== 'id' && ['text', 'long', 'url', 'id'].includes(kind)
+
+/**
+ * Loads the names of resources that values refer to, unless a list of their kind is loaded already.
+ * @param isDeep whether such a resource may have the name of another one, as a price has that of its product.
+ */
+export async function learn(items: any[], isDeep = true): Promise<void> {
+  const ids = new Set(
+    items
+      .flatMap((item) => Object.entries(item))
+      .flatMap(([name, value]) => (name !== 'id' && prefixOf(value) !== undefined ? [value as string] : [])),
+  )
+  const prefixes = new Set([...ids].filter((id) => !names.has(id)).map((id) => prefixOf(id)!))
+  const named = [...prefixes].filter((prefix) => isDeep || listOf(prefix)?.columns[0].kind !== 'id')
+  await Promise.all(named.map(async (prefix) => await namesOf(prefix)))
+}
+
+/** Loads a list of a kind of resource once for each place. */
+export async function namesOf(prefix: string): Promise<void> {
+  const list = listOf(prefix)
+  if (list === undefined || !isAllowed(list.operation) || !isName(list, list.columns[0].kind)) return
+  const place = currentPlace()
+  const query = Object.fromEntries(
+    placeNames.flatMap((name) =>
+      list.filters.some((filter) => filter.name === name) && place[name] ? [[name, place[name]]] : [],
+    ),
+  )
+  const key = `${prefix} ${JSON.stringify(query)}`
+  if (!loads.has(key)) loads.set(key, load(list, query))
+  await loads.get(key)
+}
+
+/** Without the names, the IDs are shown. */
+async function load(list: List, query: Record<string, unknown>): Promise<void> {
+  const answer = await call(list.operation, { query: { ...query, limit: pageSize } }).catch(() => null)
+  const items = answer?.data.data ?? []
+  if (list.columns[0].kind === 'id') await learn(items, false)
+  remember(list, items)
+}
+
+/** The known names of resources with a prefix. */
+export const namesWith = (prefix: string): Array<[string, string]> =>
+  [...names].filter(([id]) => prefixOf(id) === prefix).sort(([, a], [, b]) => a.localeCompare(b))
+
+/** The name of a resource, which is loaded; its ID until then. */
+export function useName(id: string | undefined): string | undefined {
+  const [, setRound] = useState(0)
+  useEffect(() => {
+    if (id === undefined || names.has(id)) return
+    void nameBy(id).then(() => setRound((n) => n + 1))
+  }, [id])
+  return id && (names.get(id) ?? id)
+}
+
+/** A resource that is not among the first of its kind is loaded by itself. */
+async function nameBy(id: string): Promise<void> {
+  await learn([{ id_: id }])
+  const list = listOf(prefixOf(id)!)
+  const detail = model.details.find(({ path }) => path === list?.item)
+  if (names.has(id) || list === undefined || !isAllowed(detail?.operation ?? null)) return
+  const path = { [parameterOf(detail!.path)]: id }
+  const answer = await call(detail!.operation, { path }).catch(() => null)
+  if (answer !== null) remember(list, [answer.data])
+}

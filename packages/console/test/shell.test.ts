@@ -1,0 +1,220 @@
+// The frame of the console: areas, the switcher of project and organization, filters as chips, names in place
+// of IDs, the keys of lists, and the search of Ctrl-K.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { clientNames } from '../../../scripts/generate/client-names.ts'
+import { consoleModel } from '../../../scripts/generate/console-model.ts'
+import { operationsOf } from '../../../scripts/generate/model.ts'
+import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
+import { assertAccessible, openConsole, type Opened } from '../../../test/support/browser/console-browser.ts'
+import { startServer } from '../../../test/support/server/server.ts'
+
+t.test('a resource of a copied contract is in the area of its tag', async (t) => {
+  const file = join(import.meta.dirname, '../../../generated/openapi.json')
+  const document = JSON.parse(readFileSync(file, 'utf8'))
+  const copied = {
+    ...document.paths['/storage/upload-links'].get,
+    operationId: 'listThings',
+    tags: ['things'],
+  }
+  document.paths['/things'] = { get: copied }
+  const groupsOf = (): Array<{ title: string; pages: string[] }> => {
+    const operations = operationsOf(document)
+    return consoleModel(document, operations, clientNames(document, operations)).groups
+  }
+  t.ok(groupsOf().at(-1)!.pages.includes('/things'), 'without a group it is in an area of its own')
+  document['x-tagGroups'].find(({ name }: any) => name === 'Files').tags.push('things')
+  t.ok(
+    groupsOf()
+      .find(({ title }) => title === 'Files')!
+      .pages.includes('/things'),
+  )
+})
+
+t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
+  const server = await startServer(t)
+  const browser = await launchBrowser(t)
+  const person = await server.person()
+  const { client } = person
+  const organization = (await client.post('/organizations', { name: 'Robotics' })).body
+  const inside = (await client.post('/projects', { name: 'Arms', organization_id: organization.id })).body
+  const own = (await client.post('/projects', { name: 'Garden' })).body
+  for (const [title, project_id] of [
+    ['Grippers', inside.id],
+    ['Roses', own.id],
+    ['Tulips', own.id],
+  ])
+    t.equal((await client.post('/ai/knowledge', { name: title, project_id })).status, 201)
+
+  const open = async (
+    t: Test,
+    path: string,
+    options: { width?: number; dark?: boolean } = {},
+  ): Promise<Opened> => await openConsole(t, browser, server.url, path, { key: person.key, ...options })
+
+  t.test('the switcher chooses a project, which the address has and the lists keep', async (t) => {
+    const { page, complaints } = await open(t, '/ai/knowledge')
+    await page.getByText('There are no knowledge bases yet.').waitFor()
+    const switcher = page.getByRole('button', { name: 'Project or organization' })
+    await switcher.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Garden' }).waitFor()
+    await assertAccessible(t, page, 'the switcher')
+    await page.keyboard.type('arms')
+    await page.getByRole('link', { name: 'Garden' }).waitFor({ state: 'detached' })
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Grippers' }).waitFor()
+    t.equal(new URL(page.url()).searchParams.get('project_id'), inside.id)
+    t.equal(await page.getByRole('link', { name: 'Roses' }).count(), 0)
+    t.match(await switcher.textContent(), 'Arms')
+    t.equal(await page.getByLabel('Project ID').count(), 0, 'no field for the ID of a project')
+
+    await page.getByRole('link', { name: 'Grippers' }).click()
+    await page.getByRole('heading', { name: 'Grippers', level: 1 }).waitFor()
+    await page.locator('dd').getByRole('link', { name: 'Arms' }).waitFor()
+    t.equal(new URL(page.url()).searchParams.get('project_id'), inside.id, 'links keep the project')
+    await switcher.click()
+    await page.getByRole('link', { name: 'Garden' }).click()
+    await page.getByRole('link', { name: 'Tulips' }).waitFor()
+    t.equal(new URL(page.url()).pathname, '/console/ai/knowledge', 'a resource of another project is left')
+    await page.reload()
+    await page.getByRole('link', { name: 'Tulips' }).waitFor()
+    t.match(await switcher.textContent(), 'Garden', 'also after a reload')
+
+    await switcher.click()
+    await page.getByRole('link', { name: 'Robotics' }).click()
+    await page.getByRole('link', { name: 'Grippers' }).waitFor()
+    t.equal(new URL(page.url()).searchParams.get('organization_id'), organization.id)
+    await page.getByRole('link', { name: 'People and access' }).click()
+    await page.getByRole('heading', { name: 'Organizations', level: 1 }).waitFor()
+    await page.locator('tbody').getByRole('link', { name: 'Robotics' }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('a form begins with the chosen project', async (t) => {
+    const { page } = await open(t, `/ai/knowledge?project_id=${own.id}`)
+    await page.getByRole('button', { name: 'Create', exact: true }).click()
+    const dialog = page.getByRole('dialog')
+    t.equal(await dialog.getByLabel('Project ID').inputValue(), own.id)
+    await dialog.getByLabel('Name', { exact: true }).fill('Hedges')
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'Hedges', level: 1 }).waitFor()
+    const { body } = await client.get(`/ai/knowledge?project_id=${own.id}&q=Hedges`)
+    t.match(body.data, [{ name: 'Hedges' }])
+    await client.delete(`/ai/knowledge/${body.data[0].id}`)
+  })
+
+  t.test('a filter is a chip that applies at once and stays in the address', async (t) => {
+    const { page, complaints } = await open(t, '/projects')
+    await page.getByRole('link', { name: 'Garden' }).waitFor()
+    await page.getByLabel('Status').selectOption('archived')
+    await page.getByText('Nothing matches.').waitFor()
+    t.equal(new URL(page.url()).searchParams.get('status'), 'archived')
+    await assertAccessible(t, page, 'a chip')
+    await page.getByRole('button', { name: 'Remove Status' }).click()
+    await page.getByRole('link', { name: 'Garden' }).waitFor()
+    t.equal(new URL(page.url()).search, '')
+    await page.keyboard.press('Escape')
+    await page.locator('main').focus()
+    await page.keyboard.press('/')
+    await page.keyboard.type('arm')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Garden' }).waitFor({ state: 'detached' })
+    t.strictSame(await page.locator('td.lead').allTextContents(), ['Arms'])
+    await page.goBack()
+    await page.getByRole('link', { name: 'Garden' }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('at 390 pixels filters are a drawer and rows are cards', async (t) => {
+    const { page, complaints } = await open(t, '/projects', { width: 390, dark: true })
+    await page.getByRole('link', { name: 'Garden' }).waitFor()
+    t.notOk(await page.getByLabel('Status').isVisible())
+    const display = `getComputedStyle(document.querySelector('tbody tr')).display`
+    t.equal(await page.evaluate(display), 'grid')
+    await page.getByRole('button', { name: 'Filters' }).click()
+    await assertAccessible(t, page, 'the drawer')
+    await page.getByLabel('Status').selectOption('active')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Filters (1)' }).waitFor()
+    t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+    t.strictSame(complaints, [])
+  })
+
+  t.test('rows are reached, selected and deleted by keys', async (t) => {
+    const place = `/ai/knowledge?project_id=${own.id}`
+    const { page, complaints } = await open(t, place)
+    await page.getByRole('link', { name: 'Tulips' }).waitFor()
+    await page.locator('main').focus()
+    const focused = async (): Promise<unknown> => await page.evaluate('document.activeElement.textContent')
+    await page.keyboard.press('j')
+    t.equal(await focused(), 'Tulips', 'the newest is first')
+    await page.keyboard.press('x')
+    await page.getByText('1 selected').waitFor()
+    await page.keyboard.press('j')
+    t.equal(await focused(), 'Roses')
+    await page.keyboard.press('x')
+    await page.getByText('2 selected').waitFor()
+    await page.keyboard.press('k')
+    t.equal(await focused(), 'Tulips')
+    await assertAccessible(t, page, 'a selection')
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Delete 2 knowledge bases?' })
+    t.match(await dialog.textContent(), /Tulips.*Roses/)
+    await dialog.getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('There are no knowledge bases yet.').waitFor()
+    t.strictSame((await client.get(place)).body.data, [])
+    t.strictSame(complaints, [])
+  })
+
+  t.test('Ctrl-K finds pages, actions, projects and IDs', async (t) => {
+    const { page, complaints } = await open(t, '')
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
+    const search = page.getByRole('combobox', { name: /^Search pages/ })
+    const seek = async (text: string): Promise<void> => {
+      await page.keyboard.press('Control+k')
+      await search.fill(text)
+    }
+    await seek('webhook del')
+    await page.getByRole('option', { name: 'Deliveries' }).waitFor()
+    await assertAccessible(t, page, 'the search')
+    await search.fill('deliv')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor()
+    await seek('garden')
+    await page.getByRole('option', { name: 'Garden' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Garden', level: 1 }).waitFor()
+    await seek(inside.id)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Arms', level: 1 }).waitFor()
+    await seek('create a project')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog').getByLabel('Name').waitFor()
+    await page.keyboard.press('Escape')
+    await seek('nothing has this name')
+    await page.getByText('Nothing is found.').waitFor()
+    await page.keyboard.press('Escape')
+    await search.waitFor({ state: 'detached' })
+    t.strictSame(complaints, [])
+  })
+
+  t.test('nothing moves once a list is shown', async (t) => {
+    const { page } = await open(t, '/projects')
+    const shifts = `new Promise((resolve) => {
+      let sum = 0
+      new PerformanceObserver((list) => {
+        for (const entry of list.getEntries()) sum += entry.value
+      }).observe({ type: 'layout-shift', buffered: true })
+      requestAnimationFrame(() => setTimeout(() => resolve(sum), 0))
+    })`
+    for (const path of ['/projects', `/projects/${own.id}`, `/ai/knowledge?project_id=${inside.id}`]) {
+      await page.goto(`${server.url}/console${path}`)
+      await page.locator('td.lead, dl').first().waitFor()
+      t.ok(((await page.evaluate(shifts)) as number) < 0.01, path)
+    }
+  })
+})
