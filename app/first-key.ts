@@ -47,6 +47,8 @@ export function firstKeyLines(
     `      -H "Authorization: Bearer ${key}" \\`,
     '      -H \'Content-Type: application/json\' -d \'{"name": "My first project"}\'',
     '',
+    '  To sign in with a password:  npm run admin -- password-link',
+    '',
   ]
 }
 

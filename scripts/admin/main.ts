@@ -14,6 +14,8 @@ import { EmbeddedPostgresError } from '../../infra/postgres/embedded.ts'
 import { MigrationError, readMigrations } from '../../infra/postgres/migrations.ts'
 import { readAuditLog, verifyChain } from '../../services/audit/chain.ts'
 import { removeTotp } from '../../services/auth/totp.ts'
+import { storeToken } from '../../services/auth/tokens/mailed-tokens.ts'
+import { linkOf, linkTarget } from '../../services/mail/templates.ts'
 import { mailQueue, type MailJob } from '../../services/mail/mails.ts'
 import { readOutbox } from '../../services/mail/outbox.ts'
 import { confirmCopy } from '../../services/backup/restored-copy.ts'
@@ -39,6 +41,8 @@ npm run admin -- revoke-key --id KEY_ID                 revokes an API key at on
 npm run admin -- organization-limits --id ORGANIZATION_ID own|shared
                                                         gives an organization its own limits, or an owner's
 npm run admin -- outbox                                 shows the e-mails that were not sent
+npm run admin -- password-link [--user ID|EMAIL]        prints a link that sets the password of a user, or of
+                                                        the first one, within an hour
 npm run admin -- remove-second-factor --user ID|EMAIL   lets a user who has lost the app sign in without it
 npm run admin -- verify-audit                           finds entries of the audit log that were changed
 npm run admin -- export-audit                           prints the audit log, one JSON object a line
@@ -63,6 +67,7 @@ const names = [
   'revoke-key',
   'organization-limits',
   'outbox',
+  'password-link',
   'remove-second-factor',
   'verify-audit',
   'export-audit',
@@ -136,6 +141,15 @@ const commands: Record<string, (db: Database, events: Emitter) => Promise<void>>
     console.log(
       `Its service accounts use ${owner === null ? 'limits of their own' : `the limits of ${owner}`} now.`,
     )
+  },
+
+  async 'password-link'(db) {
+    const { port, signInUrl, publicUrl, bootstrapEmail } = readConfig()
+    const { email } = await findUser(db, values.user ?? bootstrapEmail)
+    const kind = 'password_reset'
+    const token = await storeToken(db, { kind, email: email! })
+    const target = linkTarget({ signInUrl, publicUrl: publicUrl ?? `http://127.0.0.1:${port}` })!
+    console.log(linkOf(target, kind, { token }))
   },
 
   async 'remove-second-factor'(db, events) {

@@ -159,7 +159,7 @@ export function linkTarget({
   }
 }
 
-function linkOf(
+export function linkOf(
   { url, home, invitations, part }: LinkTarget,
   kind: MailKind,
   { token = null, invitation = null }: Pick<MailContext, 'token' | 'invitation'>,

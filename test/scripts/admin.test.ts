@@ -4,6 +4,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { createClient } from '../support/http/client.ts'
 import { createTestDatabase } from '../support/database/database.ts'
 import { startServer } from '../support/server/server.ts'
 
@@ -35,7 +36,7 @@ t.test('an unknown command is a usage error and creates nothing', async (t) => {
         `Unknown command \`${args[0]}\`. ` +
           'The commands are users, doctor, keys, create-user, create-key, revoke-key, ' +
           'organization-limits, outbox, ' +
-          'remove-second-factor, verify-audit, export-audit, new-key, store, move-files, ' +
+          'password-link, remove-second-factor, verify-audit, export-audit, new-key, store, move-files, ' +
           'confirm-restore, replace-lost-secrets.\n',
       ),
       err,
@@ -75,6 +76,28 @@ t.test('an organization gets limits of its own, and shares those of an owner aga
   t.match(await run('--id', body.id), { code: 1, err: /Say `own` or `shared`\.$/m })
   t.match(await run('own'), { code: 1, err: /--id is required/ })
   t.match(await run('--id', 'org_x', 'own'), { code: 1, err: /organization/ })
+})
+
+t.test('a link sets a password once, for the first owner too', async (t) => {
+  const server = await startServer(t)
+  const { email } = server.admin
+  const settings = { DATABASE_URL: server.databaseUrl, PUBLIC_URL: server.url, BOOTSTRAP_EMAIL: email }
+  const { code, out } = await admin(['password-link'], settings)
+  t.equal(code, 0)
+  const page = await fetch(out.trim())
+  t.equal(page.status, 200)
+  t.match(await page.text(), /Set a new password/)
+  const token = new URL(out.trim()).searchParams.get('token')
+  const reset = { token, password: 'a long and rare password' }
+  const anyone = createClient(server.url, null)
+  t.equal((await anyone.post('/auth/password-resets/confirm', reset)).status, 201)
+  t.equal((await anyone.post('/auth/password-resets/confirm', reset)).status, 401)
+  const signIn = { method: 'password', email, password: reset.password }
+  t.equal((await anyone.post('/auth/sessions', signIn)).status, 201)
+  t.match(await admin(['password-link', '--user', 'nobody@example.com'], settings), {
+    code: 1,
+    err: /There is no user nobody@example\.com\.$/m,
+  })
 })
 
 t.test('an embedded database is printed by its folder, with a note if it is new', async (t) => {

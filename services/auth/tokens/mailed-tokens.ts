@@ -1,7 +1,7 @@
 // Requests for an e-mail with a one-time token. A request stores the token and queues the e-mail, and does
 // the same work whether or not the address has an account: the job that sends the e-mail looks for it.
 import * as sql from '../../../generated/sql/auth.ts'
-import type { Transaction } from '../../../infra/database/database.ts'
+import type { Db, Transaction } from '../../../infra/database/database.ts'
 import type { Cipher } from '../../../infra/encryption/cipher.ts'
 import { queueMail, type Mails } from '../../mail/mails.ts'
 import { lifetimes, purposeOf, type Mailed } from '../../mail/templates.ts'
@@ -22,19 +22,28 @@ export interface MailedToken {
 export async function mailToken(
   tx: Transaction,
   services: { cipher: Cipher; mails: Mails },
-  { kind, email, userId = null, name = null }: MailedToken,
+  mailed: MailedToken,
 ): Promise<void> {
+  const { kind, email, userId = null } = mailed
+  const secret = await storeToken(tx, mailed)
+  await queueMail(tx, services, { kind, recipient: email.toLowerCase(), userId, secret })
+}
+
+/** @returns the token, for an e-mail or for the hands of an operator. */
+export async function storeToken(
+  db: Db,
+  { kind, email, userId = null, name = null }: MailedToken,
+): Promise<string> {
   const token = newOneTimeToken()
-  const recipient = email.toLowerCase()
-  await sql.insertToken(tx, {
+  await sql.insertToken(db, {
     digest: tokenDigest(token),
     purpose: purposeOf(kind),
-    email: recipient,
+    email: email.toLowerCase(),
     user_id: userId,
     name,
     seconds: lifetimes[kind],
   })
-  await queueMail(tx, services, { kind, recipient, userId, secret: token })
+  return token
 }
 
 /** Mails a token for a change of a locked user's address. Tokens of earlier changes no longer work. */
