@@ -125,7 +125,7 @@ export const portalPages = {
     const answer = shown(renderReceiptHtml(receipt))
     return {
       ...answer,
-      headers: { ...answer.headers, 'content-security-policy': receiptContentSecurityPolicy },
+      headers: { ...answer.headers, 'content-security-policy': receiptContentSecurityPolicy() },
     }
   },
 } satisfies Handlers<'portal-pages'>

@@ -5,6 +5,7 @@ import { Searches } from './ai/search/searches.ts'
 import { Generations } from './ai/chat/generation.ts'
 import type { ParsingJob } from './ai/knowledge/documents.ts'
 import type { Config } from '../infra/config/config.ts'
+import { setBrand } from '../infra/html/brand.ts'
 import type { Cipher } from '../infra/encryption/cipher.ts'
 import { openCipher } from '../infra/encryption/secret-key.ts'
 import { openDatabase, reservedConnections, type Database } from '../infra/database/database.ts'
@@ -139,6 +140,7 @@ export function createServices({
   onStatement,
   onRows,
 }: ServicesOptions): Services {
+  setBrand(config)
   const cipher = openCipher(config)
   const directUrl = config.databaseDirectUrl ?? databaseUrl
   const database = openDatabase({

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../infra/config/config.ts'
+import { brand } from '../../infra/html/brand.ts'
 import { html } from '../../infra/html/html.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { networkOf } from '../../services/users/client-network.ts'
@@ -65,7 +66,10 @@ class Contents {
  */
 async function loadConsole(names: string[]): Promise<Map<string | null, StaticContent>> {
   const files = await Promise.all(
-    names.map(async (name) => ({ name, content: await readFile(join(folder, name)) })),
+    names.map(async (name) => {
+      const content = await readFile(join(folder, name))
+      return { name, content: name === 'style.css' ? Buffer.from(`${content}${brand().css}`) : content }
+    }),
   )
   const digest = hash('sha256', Buffer.concat(files.map(({ content }) => content))).slice(0, 16)
   const main = files.find(({ name }) => name === 'main.js')!.content
@@ -89,7 +93,8 @@ function pageOf(digest: string, preloaded: string[]): string {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>Console</title>
-        <link rel="icon" href="data:," />
+        <meta name="application-name" content="${brand().name ?? ''}" />
+        <link rel="icon" href="${brand().iconUrl}" />
         <link rel="stylesheet" href="/console/-/${digest}/style.css" />
         ${preloaded.map((name) => html`<link rel="modulepreload" href="/console/-/${digest}/${name}" />`)}
         <script type="module" src="/console/-/${digest}/main.js"></script>

@@ -30,7 +30,7 @@ import { postmanCollection, postmanFileName, postmanPath } from '../../services/
 import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
 import { guideNames, guidePage, guidesPage, guideText } from '../../services/docs/guides.ts'
 import { llmsText, robotsText, rootLinks } from '../../services/docs/index-files.ts'
-import { icon } from '../../infra/html/layout.ts'
+import { brand } from '../../infra/html/brand.ts'
 import { acceptsHtml } from './content-negotiation.ts'
 import { networkOf } from '../../services/users/client-network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
@@ -52,7 +52,9 @@ const revalidated = { 'cache-control': 'public, no-cache' }
 /** A documentation page: HTML without scripts. */
 const docsPage = (make: () => string): Asset => ({
   type: 'text/html; charset=utf-8',
-  headers: { ...docsPageHeaders, ...revalidated },
+  get headers() {
+    return { ...docsPageHeaders, ...revalidated }
+  },
   make,
 })
 
@@ -118,7 +120,13 @@ const assets: Record<string, Asset> = {
   ),
   '/llms.txt': text('text/plain', llmsText),
   '/robots.txt': text('text/plain', () => robotsText),
-  '/favicon.ico': text('image/svg+xml', () => icon),
+  '/favicon.ico': {
+    get type() {
+      return brand().icon.type
+    },
+    headers: revalidated,
+    make: () => brand().icon.bytes,
+  },
 }
 
 export function serveDocsAssets(

@@ -2,6 +2,7 @@
 // parser; `npm run settings` writes .env.example and docs/configuration.md from it.
 import { isWellFormed, type KeyMode } from '../encryption/api-key-format.ts'
 import { builtinModel, readProviders } from './ai-providers.ts'
+import { readLogo } from './logo.ts'
 import { readOidcProviders } from './oidc-providers.ts'
 import {
   boolean,
@@ -88,6 +89,33 @@ const server = {
     default: true,
     description: 'Serves the console, pages for people who have an account or an API key, at /console.',
   }),
+  brandName: optional(
+    text('BRAND_NAME', {
+      isValid: (value) => value.trim() === value && value.length <= 60 && !/[\p{Cc}]/u.test(value),
+      rule: 'be a name of at most 60 characters',
+      defaultText: 'none: pages show the name of the software',
+      example: 'Acme Cloud',
+      description: 'Name of the installation on pages and in e-mails.',
+    }),
+  ),
+  brandColor: optional(
+    text('BRAND_COLOR', {
+      isValid: (value) => /^#[0-9a-f]{6}$/i.test(value),
+      rule: 'be a color such as #1d4ed8',
+      defaultText: 'blue',
+      example: '#7c3aed',
+      description: `
+        Color of links and main buttons on pages. It becomes darker or lighter where text could not be read.`,
+    }),
+  ),
+  brandLogo: optional(
+    parsed('BRAND_LOGO', {
+      parse: readLogo,
+      defaultText: 'none',
+      example: '/etc/platform/logo.svg',
+      description: 'Path of the logo, a square SVG or PNG file of at most 64 KiB, for pages and receipts.',
+    }),
+  ),
   corsOrigins: origins('CORS_ORIGINS', {
     example: 'https://app.example.com',
     description: `

@@ -1,6 +1,7 @@
 // The layout of the HTML pages of this server (payments, receipts, errors): one style sheet, no scripts, no
 // external resources. The headers allow only this style sheet and forms to this server, and forbid caching.
 import { readFileSync } from 'node:fs'
+import { brand } from './brand.ts'
 import { html, htmlDocument, contentSecurityPolicy, type Html } from './html.ts'
 
 /** The design of all pages, which begins each style sheet. */
@@ -8,17 +9,12 @@ export const tokens = readFileSync(new URL('tokens.css', import.meta.url), 'utf8
 
 const style = tokens + readFileSync(new URL('layout.css', import.meta.url), 'utf8')
 
-/** An SVG. */
-export const icon =
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">' +
-  '<rect width="16" height="16" rx="4" fill="#1d4ed8"/>' +
-  '<path d="M3 5.5h10v6H3zM3 7.5h10" fill="none" stroke="#fff" stroke-width="1.3"/></svg>'
-
-/** The icon as a URL, which needs no request. */
-export const iconUrl = `data:image/svg+xml,${encodeURIComponent(icon)}`
+const styleOf = (): string => style + brand().css
 
 export const pageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': contentSecurityPolicy(style, "'self'"),
+  get 'content-security-policy'() {
+    return contentSecurityPolicy(styleOf(), "'self'")
+  },
   'referrer-policy': 'no-referrer',
   'x-robots-tag': 'noindex, nofollow',
   'cache-control': 'no-store',
@@ -37,10 +33,12 @@ export interface PageParts {
 
 /** A complete document. */
 export function page({ title, refresh, wide = false, notice, body }: PageParts): string {
+  const { name, logo, iconUrl } = brand()
+  const mark = logo === null ? null : html`<img src="${iconUrl}" alt="" width="24" height="24" /> `
   return htmlDocument({
-    title,
+    title: name === null ? title : `${title} · ${name}`,
     icon: iconUrl,
-    style,
+    style: styleOf(),
     ...(refresh !== undefined && {
       head: html`<meta
         http-equiv="refresh"
@@ -48,6 +46,7 @@ export function page({ title, refresh, wide = false, notice, body }: PageParts):
       /> `,
     }),
     body: html`${notice === undefined ? null : html`<header><p class="notice">${notice}</p></header> `}
+      ${name === null && mark === null ? null : html`<header><p class="brand">${mark}${name}</p></header> `}
       <main class="${wide ? 'two' : 'one'}">${body}</main>`,
   })
 }

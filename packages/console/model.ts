@@ -35,6 +35,8 @@ export const model: Pick<ConsoleModel, 'title' | 'groups'> & {
   operations: PackedModel['operations']
 } = {
   ...packed,
+  // BRAND_NAME.
+  title: document.querySelector<HTMLMetaElement>('meta[name=application-name]')?.content || packed.title,
   lists: packed.lists.map((list) => ({
     ...list,
     columns: list.columns.map(unpack),

@@ -13,6 +13,9 @@ import { Problem, Skeleton, useLoaded } from './ui.tsx'
 const themes = ['light dark', 'light', 'dark']
 const themeKey = 'platform-theme'
 
+/** The logo of the installation. */
+const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')!.href
+
 /** The pages of an area that the person may see. */
 const pagesOf = ({ pages }: ConsoleGroup): string[] =>
   pages.filter((path) => isAllowed(pageOf(path).operation))
@@ -34,7 +37,8 @@ export function Bar({ name, route }: { name: string; route: Route }) {
   return (
     <header class="bar">
       <a class="brand" href={href('/')}>
-        {model.title}
+        <img src={icon} alt="" width={20} height={20} />
+        <span>{model.title}</span>
       </a>
       <Switcher {...route} />
       <button type="button" class="find" onClick={openCommands}>

@@ -1,6 +1,7 @@
 // Writes generated/console: the console of packages/console as one script and one style sheet, and the model
 // of the contract. The script contains the generated client, which is the console's only way to the API.
 import { build, type Plugin } from 'esbuild'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
 import { clientNames } from './client-names.ts'
 import { consoleModel } from './console-model.ts'
@@ -75,11 +76,20 @@ function withPlainNames(files: Array<[string, string]>): Array<[string, string]>
   ])
 }
 
-/** The console receives no webhooks, and calls no operation that needs no key, such as an HTML page. */
-function neededOf(path: string, text: string): string {
+/** The console receives no webhooks, and calls the operations of its model and those that its pages name. */
+function neededOf(path: string, files: Map<string, string>): string {
   if (path === 'client/webhooks.js') return 'export const verifyWebhook = undefined\n'
-  return path === 'client/operations.js' ? text.replaceAll(/^ {2}\w+: .*"security":\[\]\},\n/gm, '') : text
+  const text = files.get(path)!
+  if (path !== 'client/operations.js') return text
+  const named = ['console/model.json', 'console/forms.json'].map((name) => files.get(name)!)
+  const known = new Set([...named, ...sourceTexts()].join('\n').match(/(?<=['"])\w+(?=['"])/g))
+  return text.replaceAll(/^ {2}(\w+): \{.*\},\n/gm, (line, id: string) => (known.has(id) ? line : ''))
 }
+
+const sourceTexts = (): string[] =>
+  readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.tsx?$/.test(name) && !/^(test|node_modules)\b/.test(name))
+    .map((name) => readFileSync(join(source, name), 'utf8'))
 
 /** Takes what the generator has just made in place of what is on the disk. */
 function generated(files: Map<string, string>): Plugin {
@@ -95,7 +105,7 @@ function generated(files: Map<string, string>): Plugin {
         namespace: 'generated',
       }))
       build.onLoad({ filter: /./, namespace: 'generated' }, ({ path }) => ({
-        contents: neededOf(path, files.get(path)!),
+        contents: neededOf(path, files),
         loader: path.endsWith('.json') ? 'json' : 'js',
         resolveDir: dirname(source),
       }))

@@ -1,6 +1,7 @@
 // The layout of the documentation pages: one style sheet, no scripts, no external resources.
 import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
-import { iconUrl, tokens } from '../../infra/html/layout.ts'
+import { brand, defaultName } from '../../infra/html/brand.ts'
+import { tokens } from '../../infra/html/layout.ts'
 
 const style = `${tokens}
 html { scroll-padding-top: 1rem }
@@ -32,7 +33,9 @@ summary { color: var(--accent); padding: .5rem 0 }
 `
 
 export const docsPageHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': contentSecurityPolicy(style, "'none'"),
+  get 'content-security-policy'() {
+    return contentSecurityPolicy(style + brand().css, "'none'")
+  },
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 }
@@ -40,9 +43,9 @@ export const docsPageHeaders: Readonly<Record<string, string>> = {
 /** A complete documentation page. */
 export function docsPageOf({ title, body }: { title: string; body: Html }): string {
   return htmlDocument({
-    title: `${title} · Platform API`,
-    icon: iconUrl,
-    style,
+    title: `${title} · ${brand().name ?? defaultName}`,
+    icon: brand().iconUrl,
+    style: style + brand().css,
     body: html`<main>
 <p><a href="/docs">API reference</a> · <a href="/docs/guides">Guides</a> ·
 <a href="/docs/errors">Errors</a> · <a href="/docs/events">Events</a></p>

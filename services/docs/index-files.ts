@@ -1,12 +1,13 @@
 // What programs look for at the root of a site: links to the documentation for people with curl, for language
 // models (llms.txt, see llmstxt.org) and for search engines (robots.txt, RFC 9309).
+import { brand, defaultName } from '../../infra/html/brand.ts'
 import { version } from '../../infra/version.ts'
 import { guideSummaries } from './guides.ts'
 
 /** The answer to `GET /` for programs. */
 export function rootLinks(url: string): string {
   const links = {
-    name: 'Platform API',
+    name: brand().name ?? defaultName,
     version,
     api: `${url}/v1`,
     openapi: `${url}/openapi.json`,
@@ -23,7 +24,7 @@ export function llmsText(url: string): string {
   const guides = guideSummaries().map(
     ({ name, title, summary }) => `- [${title}](${url}/docs/guides/${name}.md): ${summary}`,
   )
-  return `# Platform API
+  return `# ${brand().name ?? defaultName}
 
 > A versioned HTTP/JSON API: users and API keys, projects, files, chat with knowledge bases, payments, events.
 

@@ -1,6 +1,7 @@
 // The API reference at /docs: Scalar renders the OpenAPI document and sends test requests. The page loads no
 // external resources; its Content-Security-Policy forbids them.
 import { readFileSync } from 'node:fs'
+import { brand, defaultName } from '../../infra/html/brand.ts'
 import { escapeHtml } from '../../infra/html/html.ts'
 
 const scalar = JSON.parse(
@@ -49,7 +50,6 @@ const settings = {
   showDeveloperTools: 'never',
   documentDownloadType: 'both',
   defaultRequestBodyView: 'raw',
-  customCss: styles,
   // Each operation has its own code samples.
   hiddenClients: true,
   localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } },
@@ -74,11 +74,15 @@ export const docsHeaders: Record<string, string> = {
   'x-frame-options': 'DENY',
 }
 
-const icon = [
-  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16">',
-  '<rect width="16" height="16" rx="4" fill="#2563eb"/>',
-  '<path d="M6 4 2.5 8 6 12M10 4l3.5 4L10 12" fill="none" stroke="#fff" stroke-width="1.6"/></svg>',
-].join('')
+/** Scalar has its own color schemes. */
+function accents(): string {
+  const { light, dark } = brand()
+  return `
+.light-mode { --scalar-color-accent: ${light} }
+.dark-mode { --scalar-color-accent: ${dark} }`
+}
+
+const branded = () => ({ ...settings, customCss: styles + accents() })
 
 export function docsPage(): string {
   return `<!doctype html>
@@ -87,14 +91,14 @@ export function docsPage(): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Platform API</title>
-<link rel="icon" href="data:image/svg+xml,${encodeURIComponent(icon)}">
+<title>${escapeHtml(brand().name ?? defaultName)}</title>
+<link rel="icon" href="${brand().iconUrl}">
 </head>
 <body>
 <noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
 <a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
 <a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
-<div id="reference" data-configuration="${escapeHtml(JSON.stringify(settings))}">Loading the reference…</div>
+<div id="reference" data-configuration="${escapeHtml(JSON.stringify(branded()))}">Loading the reference…</div>
 <script src="${docsScriptPath}"></script>
 <script src="${pageScriptPath}"></script>
 </body>

@@ -1,7 +1,22 @@
 // Sends e-mails by SMTP, or keeps them in the outbox of the database.
 import type { Transporter } from 'nodemailer'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
+import { brand } from '../../infra/html/brand.ts'
+import { html } from '../../infra/html/html.ts'
 import type { MailContent } from './templates.ts'
+
+/** The name of the installation at the end of the text, and in its color at the top of the HTML. */
+function withName(text: string): string {
+  const { name } = brand()
+  return name === null ? text : `${text}\n-- \n${name}\n`
+}
+
+function htmlWithName(text: string): string {
+  const { name, light } = brand()
+  if (name === null) return text
+  const style = `margin:0 0 16px;font:600 16px sans-serif;color:${light}`
+  return text.replace('</title>', `</title>${html`<p style="${style}">${name}</p>`}`)
+}
 
 export interface MailTransport {
   /**
@@ -22,13 +37,13 @@ export function createTransport(smtpUrl: string | null, from: string): MailTrans
     return connect({ url: smtpUrl, ...timeouts }, { from })
   })
   return {
-    async send({ id, recipient, subject, text, html }) {
+    async send({ id, recipient, subject, text, html: shown }) {
       const transporter = await smtp.get()
       await transporter.sendMail({
         to: { name: '', address: recipient },
         subject,
-        text,
-        html,
+        text: withName(text),
+        html: htmlWithName(shown),
         messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1).replace('>', '')}>`,
         headers: { 'auto-submitted': 'auto-generated' },
       })

@@ -766,7 +766,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await fits('the processing page')
     t.equal(
       await page.evaluate('getComputedStyle(document.body).backgroundColor'),
-      'rgb(15, 17, 22)',
+      'rgb(13, 15, 19)',
       'dark mode',
     )
   })

@@ -73,10 +73,10 @@ export function signInFirst({ noteError }: PageRequest, cookie?: string) {
 }
 
 /** With `no-referrer`, browsers would send forms without their origin, which `requireOwnPage` needs. */
-const headers = { ...pageHeaders, 'referrer-policy': 'same-origin' }
+const headers = () => ({ ...pageHeaders, 'referrer-policy': 'same-origin' })
 
 const headersWith = (cookie: string | undefined) => ({
-  ...headers,
+  ...headers(),
   ...(cookie !== undefined && { 'set-cookie': cookie }),
 })
 
@@ -86,7 +86,7 @@ export const shown = (body: string, cookie?: string) => ({
   headers: headersWith(cookie),
 })
 
-export const refused = (body: string) => ({ status: 422 as const, body, headers })
+export const refused = (body: string) => ({ status: 422 as const, body, headers: headers() })
 
 export const missing = (body: string, cookie?: string) => ({
   status: 404 as const,
@@ -94,7 +94,7 @@ export const missing = (body: string, cookie?: string) => ({
   headers: headersWith(cookie),
 })
 
-export const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers })
+export const otherSite = () => ({ status: 403 as const, body: renderOtherSite(), headers: headers() })
 
 export const redirectTo = (location: string, cookie?: string) => ({
   status: 303 as const,

@@ -1,6 +1,7 @@
 // Renders a receipt as an HTML page for the screen and for printing.
 import { hash } from 'node:crypto'
 import { Html, html } from '../../../infra/html/html.ts'
+import { brand } from '../../../infra/html/brand.ts'
 import { tokens } from '../../../infra/html/layout.ts'
 import type { Receipt } from './model.ts'
 
@@ -13,7 +14,7 @@ body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: var(-
 header { display: flex; flex-wrap: wrap; justify-content: space-between; align-items: baseline;
   gap: .25rem 2rem; margin-bottom: 2rem }
 h1 { font-size: 1.5rem; order: 2; color: var(--soft); font-weight: 500 }
-header p { font-size: 1.25rem; font-weight: 700 }
+header p { display: flex; gap: .5rem; align-items: center; font-size: 1.25rem; font-weight: 700 }
 dl { display: grid; grid-template-columns: auto minmax(0, 1fr); gap: .25rem 2rem; margin-bottom: 2rem }
 dt { color: var(--soft) }
 .warning { margin-bottom: 2rem; padding: .625rem 1rem; border: 1px solid var(--note-line);
@@ -38,8 +39,12 @@ tr { break-inside: avoid }
 `
 
 /** Allows only the inline style above: no scripts, no external resources. */
-const styleHash = `'sha256-${hash('sha256', style, 'base64')}'`
-export const receiptContentSecurityPolicy = `default-src 'none'; style-src ${styleHash}; sandbox`
+export function receiptContentSecurityPolicy(): string {
+  const images = brand().logo === null ? '' : '; img-src data:'
+  return `default-src 'none'; style-src 'sha256-${hash('sha256', styleOf(), 'base64')}'${images}; sandbox`
+}
+
+const styleOf = (): string => style + brand().css
 
 /** Renders a complete HTML document. */
 export function renderReceiptHtml({
@@ -55,6 +60,8 @@ export function renderReceiptHtml({
   remaining,
   warning,
 }: Receipt): string {
+  const { logo, iconUrl } = brand()
+  const mark = logo === null ? null : html`<img src="${iconUrl}" alt="" width="28" height="28" /> `
   const totalRow = (label: string, amount: string, className: string): Html =>
     html`<tr class="${className}">
       <th scope="row" colspan="2">${label}</th>
@@ -68,12 +75,12 @@ export function renderReceiptHtml({
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>Receipt ${number}</title>
-        <style>${new Html(style)}</style>
+        <style>${new Html(styleOf())}</style>
       </head>
       <body>
         <header>
           <h1>Receipt</h1>
-          <p><bdi>${seller}</bdi></p>
+          <p>${mark}<bdi>${seller}</bdi></p>
         </header>
         ${warning === null ? null : html`<p class="warning">${warning}</p> `}
         <dl>

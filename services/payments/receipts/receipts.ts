@@ -30,7 +30,7 @@ export async function createReceipt(
     modifiedAt: receipt.updatedAt,
     headers: {
       'content-disposition': contentDisposition(`receipt-${order.number}.${format}`, { type: 'inline' }),
-      ...(format === 'html' && { 'content-security-policy': receiptContentSecurityPolicy }),
+      ...(format === 'html' && { 'content-security-policy': receiptContentSecurityPolicy() }),
     },
     open: async ({ start, end } = { start: 0, end: bytes.length - 1 }) =>
       Readable.from([bytes.subarray(start, end + 1)], { objectMode: false }),
