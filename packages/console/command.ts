@@ -22,6 +22,6 @@ export function followCommandKey(): void {
   addEventListener('keydown', (event) => {
     if (event.key !== 'k' || !(event.ctrlKey || event.metaKey) || event.altKey) return
     event.preventDefault()
-    if (document.querySelector('dialog') === null) openCommands()
+    if (document.querySelector('dialog[open]') === null) openCommands()
   })
 }

@@ -1,6 +1,5 @@
 // The search over pages, actions, projects and files. An ID leads to its page.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { forms } from './forms.ts'
 import { model, pageOf, pathOfId, type List } from './model.ts'
 import { prefixOf } from './names.ts'
 import { currentPlace, href, navigate } from './router.ts'
@@ -27,9 +26,9 @@ function pages(): Found[] {
   return [
     { kind: 'Page', title: 'Home', to: href('/') },
     ...all,
-    ...created.map(({ path, create }): Found => ({
+    ...created.map(({ path, title }): Found => ({
       kind: 'Action',
-      title: forms.forms[create!].summary,
+      title: `Create: ${title}`,
       to: href(path, { new: '1' }),
     })),
   ]

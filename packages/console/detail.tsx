@@ -51,13 +51,37 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
   }, `${path}#${round}`)
   const item = loaded.value?.data
   usePolling(isWaiting(item?.status), loaded.reload)
+  // A resource that a person has only one of, such as the avatar.
+  const isUnset = loaded.failure?.code === 'NOT_FOUND' && !detail.path.includes('{')
+  const adding: Open = { title: 'Add', operation: detail.update!, kind: 'action' }
   if (loaded.failure !== null && item === undefined)
     return (
       <section>
         <header>
           <h1>{detail.title}</h1>
         </header>
-        <Problem failure={loaded.failure} retry={loaded.reload} />
+        {isUnset ? (
+          <div class="empty">
+            <p>There is none yet.</p>
+            {isAllowed(detail.update) && (
+              <button type="button" class="main" onClick={() => setOpen(adding)}>
+                Add
+              </button>
+            )}
+            {open !== null && (
+              <FormDialog
+                title={open.title}
+                operation={open.operation}
+                values={values}
+                item={null}
+                onClose={() => setOpen(null)}
+                onDone={() => setRound(round + 1)}
+              />
+            )}
+          </div>
+        ) : (
+          <Problem failure={loaded.failure} retry={loaded.reload} />
+        )}
       </section>
     )
   if (item === undefined) return <Skeleton rows={8} />

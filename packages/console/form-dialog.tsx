@@ -1,10 +1,12 @@
 // A form for the body of a request. The fields come from the contract; the server's problems stand at them.
-import { useMemo, useState } from 'preact/hooks'
-import { forms } from './forms.ts'
-import type { ConsoleField, ConsoleOperation } from './model-types.ts'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import data from '../../generated/console/forms.json' with { type: 'json' }
+import type { ConsoleField, ConsoleOperation, PackedForms } from './model-types.ts'
 import { model, requestOf, unpacker } from './model.ts'
+import { Reference } from './reference.tsx'
 import { call, failureOf, type Failure, type Input } from './session.ts'
 import { Code, Dialog, Problem } from './ui.tsx'
+import { money } from './value.tsx'
 
 export interface FormProps {
   title: string
@@ -21,19 +23,22 @@ export interface FormProps {
   onDone: (answer: any) => void
 }
 
+const forms = data as unknown as PackedForms
+let texts: string[] = []
 let unpack = unpacker(forms.fields)
 
 /** Forms have no help where its file is not reached. */
 export const ready = fetch(new URL('help.json', import.meta.url))
   .then(async (response) => {
-    unpack = unpacker(forms.fields, await response.json())
+    texts = await response.json()
+    unpack = unpacker(forms.fields, texts)
   })
   .catch(() => {})
 
 function formOf(operation: string): Pick<ConsoleOperation, 'summary' | 'fields' | 'query' | 'choice'> {
   const { summary, fields, query = [], choice = false } = forms.forms[operation]
   return {
-    summary,
+    summary: texts[summary] ?? '',
     fields: fields?.map((each) => unpack(each)) ?? null,
     query: query.map((each) => unpack(each)),
     choice,
@@ -57,6 +62,14 @@ export function FormDialog({
   const [busy, setBusy] = useState(false)
   const [answer, setAnswer] = useState<any>(null)
   const [sent, setSent] = useState<Input | null>(null)
+  const form = useRef<HTMLFormElement>(null)
+  // The first problem, which may be above what is visible.
+  useEffect(() => {
+    if (failure === null) return
+    const first = form.current?.querySelector<HTMLElement>('[aria-invalid=true], [role=alert]')
+    first?.scrollIntoView({ block: 'center' })
+    first?.focus()
+  }, [failure])
   const shown = fields ?? []
   const known = new Set(names([...shown, ...query]))
   async function submit(form: HTMLFormElement): Promise<void> {
@@ -95,6 +108,7 @@ export function FormDialog({
   return (
     <Dialog title={title} onClose={onClose}>
       <form
+        ref={form}
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
@@ -102,15 +116,15 @@ export function FormDialog({
         }}
       >
         <p class="soft">{summary}</p>
+        {choice && <Whole />}
+        <Inputs fields={shown} item={item ?? defaults} failure={failure} />
+        <Inputs fields={query} item={null} failure={failure} />
         {failure !== null && <Problem failure={{ ...failure, problems: [] }} />}
         {failure?.problems
           .filter(({ field }) => !known.has(field.replaceAll(/\[\d+\]/g, '')))
           .map(({ message }) => (
             <p class="error">{message}</p>
           ))}
-        {choice && <Whole />}
-        <Inputs fields={shown} item={item ?? defaults} failure={failure} />
-        <Inputs fields={query} item={null} failure={failure} />
         <footer>
           <button type="submit" class={method === 'DELETE' ? 'remove' : 'main'} disabled={busy}>
             {busy ? 'Sending…' : title}
@@ -201,7 +215,7 @@ function Inputs({ fields, item, failure, prefix = '' }: InputsProps) {
           return <Several key={name} {...{ field, name, items: value, failure }} />
         const problem = failure?.problems.find(({ field }) => field === name || inList(field, name))?.message
         if (field.kind === 'choices') return <Choices key={name} {...{ field, name, value, problem }} />
-        return <Labelled key={name} {...{ field, name, value, problem }} />
+        return <Labelled key={name} {...{ field, name, value, item, problem }} />
       })}
     </>
   )
@@ -252,7 +266,11 @@ function Choices({ field, name, value, problem }: FieldProps) {
           {problem}
         </p>
       )}
-      {field.help !== undefined && <small class="soft">{field.help}</small>}
+      {field.help !== undefined && (
+        <small class="soft">
+          <Help text={field.help} />
+        </small>
+      )}
       <div class="choices">
         {[...groups].map(([group, options]) => (
           <div key={group}>
@@ -273,10 +291,12 @@ interface FieldProps {
   field: ConsoleField
   name: string
   value: any
+  /** What the field belongs to. */
+  item?: any
   problem: string | undefined
 }
 
-function Labelled({ field, name, value, problem }: FieldProps) {
+function Labelled({ field, name, value, item, problem }: FieldProps) {
   const id = `field-${name}`
   const described = [problem && `${id}-error`, field.help && `${id}-help`].filter(Boolean).join(' ')
   return (
@@ -284,7 +304,7 @@ function Labelled({ field, name, value, problem }: FieldProps) {
       <label for={id}>
         {field.title} {!field.required && <small class="soft">optional</small>}
       </label>
-      <Control {...{ field, name, value, id, described }} invalid={problem !== undefined} />
+      <Control {...{ field, name, value, item, id, described }} invalid={problem !== undefined} />
       {problem !== undefined && (
         <p class="error" id={`${id}-error`}>
           {problem}
@@ -292,16 +312,56 @@ function Labelled({ field, name, value, problem }: FieldProps) {
       )}
       {field.help !== undefined && (
         <small class="soft" id={`${id}-help`}>
-          {field.help}
+          <Help text={field.help} />
         </small>
       )}
     </div>
   )
 }
 
+/** A description is Markdown: its code stays, and links are texts. */
+function Help({ text }: { text: string }) {
+  const parts = text.replaceAll(/\[([^\]]+)\]\([^)]*\)/g, '$1').split(/`([^`]+)`/)
+  return <>{parts.map((part, i) => (i % 2 === 1 ? <code key={i}>{part}</code> : part))}</>
+}
+
+interface AmountProps {
+  shared: { id: string; name: string }
+  value: any
+  item: any
+}
+
+/** An amount in the smallest unit of its currency, and how it reads. */
+function Amount({ shared, value, item }: AmountProps) {
+  const [text, setText] = useState('')
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const input = field.current!
+    const form = input.form!
+    const show = (): void => {
+      const sent = new FormData(form)
+      const prefix = shared.name.slice(0, shared.name.lastIndexOf('.') + 1)
+      const currency = sent.get(`${prefix}currency`) || sent.get('currency') || item?.currency
+      const isKnown = /^[a-z]{3}$/i.test(currency) && input.value !== ''
+      setText(isKnown ? money(Number(input.value), String(currency)) : '')
+    }
+    show()
+    form.addEventListener('input', show)
+    return () => form.removeEventListener('input', show)
+  }, [])
+  return (
+    <>
+      <input {...shared} ref={field} type="number" step="any" defaultValue={value ?? ''} />
+      <output class="soft" for={shared.id}>
+        {text}
+      </output>
+    </>
+  )
+}
+
 type ControlProps = Omit<FieldProps, 'problem'> & { id: string; described: string; invalid: boolean }
 
-function Control({ field, name, value, id, described, invalid }: ControlProps) {
+function Control({ field, name, value, item, id, described, invalid }: ControlProps) {
   const shared = { id, name, 'aria-describedby': described || undefined, 'aria-invalid': invalid }
   switch (field.kind) {
     case 'boolean':
@@ -341,9 +401,12 @@ function Control({ field, name, value, id, described, invalid }: ControlProps) {
       return <input {...shared} type="file" />
     case 'time':
       return <input {...shared} type="datetime-local" step="1" defaultValue={value ? localTime(value) : ''} />
+    case 'money':
+      return <Amount shared={shared} value={value} item={item} />
+    case 'id':
+      return <Reference {...shared} prefix={field.prefix} defaultValue={value ?? ''} />
     case 'number':
     case 'bytes':
-    case 'money':
       return <input {...shared} type="number" step="any" defaultValue={value ?? ''} />
     default:
       return <input {...shared} type="text" autoComplete="off" defaultValue={value ?? ''} />

@@ -30,7 +30,8 @@ function useRows(list: List, input: Input, key: string): Loaded<any> {
     const { data } = await call(list.operation, { ...input, query: { ...include, ...input.query } })
     remember(list, data.data)
     // With their names, so that nothing moves when these arrive.
-    await learn(data.data)
+    const shown = list.columns.map(({ name }) => name)
+    await learn(data.data.map((row: any) => Object.fromEntries(shown.map((name) => [name, row[name]]))))
     remember(list, data.data)
     return data
   }, key)

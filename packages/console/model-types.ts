@@ -148,7 +148,7 @@ export type PackedModel = Omit<ConsoleModel, 'lists' | 'details' | 'operations'>
 
 /** generated/console/forms.json */
 export interface PackedForms {
-  /** By operationId, of all operations that change something. */
-  forms: Record<string, { summary: string; fields?: number[]; query?: number[]; choice?: boolean }>
+  /** By operationId, of all operations that change something. The summary is the index of a text. */
+  forms: Record<string, { summary: number; fields?: number[]; query?: number[]; choice?: boolean }>
   fields: PackedField[]
 }

@@ -39,19 +39,20 @@ export function packModel({ lists, details, operations, ...others }: ConsoleMode
   }
 }
 
-/** The help texts are a file of their own: a browser loads them with the first form. */
+/** The texts are a file of their own: a browser loads them with the first form. */
 export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: string[] } {
   const help: string[] = []
-  const { fields, pack } = packer((text) => {
+  const indexOf = (text: string): number => {
     if (!help.includes(text)) help.push(text)
     return help.indexOf(text)
-  })
+  }
+  const { fields, pack } = packer(indexOf)
   const forms = Object.entries(operations)
     .filter(([, operation]) => operation.method !== 'GET')
     .map(([id, operation]): [string, PackedForms['forms'][string]] => [
       id,
       {
-        summary: operation.summary,
+        summary: indexOf(operation.summary),
         ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
         ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
         ...(operation.choice && { choice: true }),

@@ -191,7 +191,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await seek(inside.id)
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Arms', level: 1 }).waitFor()
-    await seek('create a project')
+    await seek('create projects')
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').getByLabel('Name').waitFor()
     await page.keyboard.press('Escape')
@@ -199,6 +199,38 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByText('Nothing is found.').waitFor()
     await page.keyboard.press('Escape')
     await search.waitFor({ state: 'detached' })
+    t.strictSame(complaints, [])
+  })
+
+  t.test('a form shows its first problem, offers names and reads amounts aloud', async (t) => {
+    const { page, complaints } = await open(t, '/webhooks/endpoints?new=1')
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click()
+    await dialog.locator('[aria-invalid=true]').first().waitFor()
+    const focused = 'document.activeElement.getAttribute("aria-invalid")'
+    t.equal(await page.evaluate(focused), 'true', 'the first invalid field has the focus')
+    t.ok(await dialog.locator('[aria-invalid=true]').first().isVisible())
+    t.notMatch(await dialog.locator('small').allTextContents(), /`/, 'no Markdown is shown as it is')
+    await page.keyboard.press('Escape')
+
+    await page.goto(`${server.url}/console/ai/knowledge?new=1`)
+    await dialog.getByLabel('Project ID').focus()
+    await page.locator('datalist option', { hasText: 'Garden' }).waitFor({ state: 'attached' })
+    t.equal(await page.locator('datalist option', { hasText: 'Garden' }).getAttribute('value'), own.id)
+
+    const seller = await openConsole(t, browser, server.url, '/payments/prices?new=1', { key: server.key })
+    const form = seller.page.getByRole('dialog')
+    await form.getByRole('spinbutton', { name: 'Unit amount' }).fill('1250')
+    await form.locator('#field-currency').selectOption('eur')
+    await form.locator('output', { hasText: '€12.50' }).waitFor()
+    t.strictSame([...complaints, ...seller.complaints], [])
+  })
+
+  t.test('what a person does not have yet is no error', async (t) => {
+    const { page, complaints } = await open(t, '/user/avatar')
+    await page.getByText('There is none yet.').waitFor()
+    t.equal(await page.getByRole('alert').count(), 0)
+    await assertAccessible(t, page, 'an empty state')
     t.strictSame(complaints, [])
   })
 
