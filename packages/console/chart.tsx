@@ -1,4 +1,5 @@
 // Bars by day, and the part of a limit that is used.
+import { useState } from 'preact/hooks'
 import { count } from './value.tsx'
 
 /** Height and width of a bar in the units of the drawing. */
@@ -8,33 +9,55 @@ interface ChartProps {
   title: string
   /** What the bars say together. */
   text: string
+  /** Days, such as `2026-11-30`. */
   labels: string[]
   values: number[]
   /** The part of each value that is bad. */
   bad?: number[]
+  format?: (value: number) => string
 }
 
-export function Chart({ title, text, labels, values, bad = [] }: ChartProps) {
-  const unit = height / Math.max(1e-12, ...values)
+const shortDay = (day: string): string =>
+  new Date(day).toLocaleDateString(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+
+export function Chart({ title, text, labels, values, bad = [], format = count }: ChartProps) {
+  const [at, setAt] = useState<number | null>(null)
+  const most = Math.max(...values)
+  const unit = height / Math.max(1e-12, most)
   const bar = (value: number, i: number) => (
-    <rect key={i} x={i * width + 1} y={height - value * unit} width={width - 2} height={value * unit}>
-      <title>{`${labels[i]}: ${count(value)}`}</title>
-    </rect>
+    <rect key={i} x={i * width + 1} y={height - value * unit} width={width - 2} height={value * unit} />
   )
+  const shown = at === null || at >= values.length ? null : at
   return (
     <figure>
       <figcaption>
-        {title} <span class="soft">{text}</span>
+        {title}{' '}
+        <span class="soft">
+          {shown === null ? text : `${shortDay(labels[shown])}: ${format(values[shown])}`}
+        </span>
       </figcaption>
-      <svg
-        role="img"
-        aria-label={`${title} by day: ${text}`}
-        viewBox={`0 0 ${values.length * width} ${height}`}
-        preserveAspectRatio="none"
-      >
-        {values.map(bar)}
-        <g class="bad">{bad.map(bar)}</g>
-      </svg>
+      <div class="plot">
+        <svg
+          role="img"
+          aria-label={`${title} by day: ${text}`}
+          viewBox={`0 0 ${values.length * width} ${height}`}
+          preserveAspectRatio="none"
+          onPointerMove={(event) => {
+            const { left, width: whole } = event.currentTarget.getBoundingClientRect()
+            setAt(Math.floor(((event.clientX - left) / whole) * values.length))
+          }}
+          onPointerLeave={() => setAt(null)}
+        >
+          {shown !== null && <rect class="pointed" x={shown * width} y={0} width={width} height={height} />}
+          {values.map(bar)}
+          <g class="bad">{bad.map(bar)}</g>
+        </svg>
+        {most > 0 && <small class="most">{format(most)}</small>}
+      </div>
+      <small class="axis">
+        <span>{shortDay(labels[0])}</span>
+        <span>{shortDay(labels[labels.length - 1])}</span>
+      </small>
     </figure>
   )
 }

@@ -8,7 +8,7 @@ import { listAt, model, type Detail } from './model.ts'
 import { learn, remember } from './names.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, isPossible, type Failure } from './session.ts'
-import { Code, Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
+import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
 import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
 interface Props {
@@ -153,7 +153,6 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
           <summary>JSON</summary>
           <pre tabIndex={0}>{JSON.stringify(item, null, 2)}</pre>
         </details>
-        <Code operation={detail.operation} input={input} />
         {open !== null && (
           <FormDialog
             title={open.title}

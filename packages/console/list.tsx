@@ -8,7 +8,7 @@ import { model, pathOfCreated, pathOfItem, valueAt, type List } from './model.ts
 import { learn, nameOf, remember } from './names.ts'
 import { fill, href, navigate, placeNames } from './router.ts'
 import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from './session.ts'
-import { Code, Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
+import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
 import { CopyId, isWaiting, textOf, Value } from './value.tsx'
 
 interface Props {
@@ -84,7 +84,6 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
           )}
         </nav>
       )}
-      <Code operation={list.operation} input={input} />
     </section>
   )
 }

@@ -105,8 +105,44 @@ export const isPossible = (operation: string, item: any): boolean => {
   )
 }
 
-const answerOf = async (operation: string, input: Input): Promise<{ data: unknown; response: Response }> =>
-  await calls[operation]({ ...limits, ...input }).withResponse()
+/** A request of this page, for its log. */
+export interface Sent {
+  operation: string
+  input: Input
+  /** null without an answer. */
+  status: number | null
+  ms: number
+  /** How often it was sent in a row. */
+  times: number
+}
+
+/** The last requests, the latest first. Each change makes a new list. */
+export let log: Sent[] = []
+export const logChanges = new EventTarget()
+const keptRequests = 50
+
+function record(sent: Omit<Sent, 'times'>): void {
+  const [last] = log
+  const isRepeated =
+    last?.operation === sent.operation && JSON.stringify(last.input) === JSON.stringify(sent.input)
+  const times = isRepeated ? last.times + 1 : 1
+  log = [{ ...sent, times }, ...log.slice(Number(isRepeated), keptRequests)]
+  logChanges.dispatchEvent(new Event('change'))
+}
+
+async function answerOf(operation: string, input: Input): Promise<{ data: unknown; response: Response }> {
+  const started = performance.now()
+  const recordWith = (status: number | null): void =>
+    record({ operation, input, status, ms: Math.round(performance.now() - started) })
+  try {
+    const answer = await calls[operation]({ ...limits, ...input }).withResponse()
+    recordWith(answer.response.status)
+    return answer
+  } catch (error) {
+    recordWith(error instanceof PlatformError ? error.status : null)
+    throw error
+  }
+}
 
 export async function call(operation: string, input: Input = {}): Promise<Answer> {
   const { data, response } = await answerOf(operation, input)

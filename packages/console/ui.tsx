@@ -111,11 +111,24 @@ export function Dialog(props: {
   )
 }
 
+interface CodeProps {
+  operation: string
+  input: Input
+  /** Whether it stands beside others, and shows which request it is. */
+  isNamed?: boolean
+  /** What its line says besides. */
+  children?: ComponentChildren
+}
+
 /** The request of a page or form, for the shell and for the TypeScript client. */
-export function Code({ operation, input }: { operation: string; input: Input }) {
+export function Code({ operation, input, isNamed = false, children }: CodeProps) {
+  const { method, path } = requestOf(operation)
   return (
     <details class="code">
-      <summary>As code</summary>
+      <summary>
+        {isNamed ? `${method} ${fill(path, input.path ?? {})}` : 'As code'}
+        {children}
+      </summary>
       <pre tabIndex={0}>{curlOf(operation, input)}</pre>
       <pre tabIndex={0}>{typescriptOf(operation, input)}</pre>
     </details>
@@ -126,13 +139,21 @@ function curlOf(operation: string, { path = {}, query = {}, body }: Input): stri
   const { method, path: template } = requestOf(operation)
   const search = new URLSearchParams(query as Record<string, string>).toString()
   const url = location.origin + fill(template, path) + (search === '' ? '' : `?${search}`)
-  const json = JSON.stringify(body)?.replaceAll("'", "'\\''")
-  const data = `-H 'Content-Type: application/json' \\\n  -d '${json}'`
   return [
     `curl ${method === 'GET' ? '' : `-X ${method} `}'${url}'`,
     `-H "Authorization: Bearer $PLATFORM_API_KEY"`,
-    ...(body === undefined ? [] : [data]),
+    ...dataOf(body),
   ].join(' \\\n  ')
+}
+
+/** The options of curl for a body: a form if there is a file in it. */
+function dataOf(body: unknown): string[] {
+  if (body === undefined) return []
+  const fields = Object.entries(body as object)
+  if (fields.some(([, value]) => value instanceof File))
+    return fields.map(([name, value]) => `-F '${name}=${value instanceof File ? `@${value.name}` : value}'`)
+  const json = JSON.stringify(body).replaceAll("'", "'\\''")
+  return [`-H 'Content-Type: application/json'`, `-d '${json}'`]
 }
 
 function typescriptOf(operation: string, { path = {}, query = {}, body }: Input): string {
@@ -140,5 +161,12 @@ function typescriptOf(operation: string, { path = {}, query = {}, body }: Input)
   const parameters = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
   const input = body ?? (Object.keys(query).length > 0 ? query : undefined)
   const values = [...parameters.map((name) => path[name]), ...(input === undefined ? [] : [input])]
-  return `await client.${client}(${values.map((value) => JSON.stringify(value)).join(', ')})`
+  return `await client.${client}(${values.map(literalOf).join(', ')})`
 }
+
+/** A file is read from the folder of the script. */
+const literalOf = (value: unknown): string =>
+  JSON.stringify(value, (_key, each) => (each instanceof File ? `file:${each.name}` : each)).replace(
+    /"file:([^"]*)"/g,
+    'await fileFrom("$1")',
+  )

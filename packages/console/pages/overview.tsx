@@ -1,23 +1,27 @@
 // The first page: what to do first, what was used, what is used of the limits, and the latest events.
+import { useState } from 'preact/hooks'
 import { href } from '../router.ts'
-import { listAt } from '../model.ts'
+import { lazy } from '../lazy.tsx'
+import { detailAt } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
 import { Problem, Skeleton, useLoaded, type Loaded } from '../ui.tsx'
 import { bytes, count, EventList } from '../value.tsx'
 import { Usage } from './usage.tsx'
 
-/** First steps: each is done when something of the limit is used. */
-const steps = [
-  { limit: 'projects', text: 'Create a project', path: '/projects' },
-  { limit: 'files', text: 'Upload a file', path: '/storage/files' },
-  { limit: 'knowledge_bases', text: 'Create a knowledge base', path: '/ai/knowledge' },
-  { limit: 'webhook_endpoints', text: 'Receive events by webhook', path: '/webhooks/endpoints' },
-]
+/** The limits of which most is used. */
+const shownLimits = 6
+
+const FirstSteps = lazy(
+  async () => (await import('./first-steps.tsx')).FirstSteps,
+  () => null,
+)
 
 export function Overview() {
+  /** The steps taken since: after each, the rest is loaded again. */
+  const [round, setRound] = useState(0)
   const limits = useLoaded(
     async () => (isAllowed('getLimits') ? ((await call('getLimits')).data.limits as Limit[]) : []),
-    'limits',
+    `limits ${round}`,
   )
   return (
     <section>
@@ -25,11 +29,13 @@ export function Overview() {
         <h1>Home</h1>
       </header>
       <Health />
-      {!limits.loading && <Steps limits={limits.value ?? []} />}
-      {isAllowed('getUsage') && <Usage />}
+      {limits.value !== null && (
+        <FirstSteps used={usedOf(limits.value)} onDone={() => setRound((n) => n + 1)} />
+      )}
+      {isAllowed('getUsage') && <Usage key={round} />}
       <div class="columns">
         {isAllowed('getLimits') && <Limits limits={limits} />}
-        {isAllowed('listEvents') && <Events />}
+        {isAllowed('listEvents') && <Events key={round} />}
       </div>
     </section>
   )
@@ -67,26 +73,10 @@ function Health() {
   )
 }
 
-function Steps({ limits }: { limits: Limit[] }) {
-  const shown = steps.flatMap((step) => {
-    const used = limits.find(({ name }) => name === step.limit)?.used ?? 0
-    return isAllowed(listAt(step.path)?.page.operation ?? null) ? [{ ...step, used }] : []
-  })
-  if (shown.every(({ used }) => used > 0)) return null
-  return (
-    <>
-      <h2>First steps</h2>
-      <ol class="steps">
-        {shown.map(({ text, path, used }) => (
-          <li key={path} class={used > 0 ? 'done' : ''}>
-            <a href={href(path)}>{text}</a>
-            {used > 0 && <span class="soft"> done</span>}
-          </li>
-        ))}
-      </ol>
-    </>
-  )
-}
+const usedOf =
+  (limits: Limit[]) =>
+  (name: string): number =>
+    limits.find((each) => each.name === name)?.used ?? 0
 
 interface Limit {
   name: string
@@ -96,14 +86,17 @@ interface Limit {
 }
 
 function Limits({ limits: loaded }: { limits: Loaded<Limit[]> }) {
+  const page = detailAt('/user/limits')
   return (
     <div>
-      <h2>Limits</h2>
+      <h2>{page === null ? 'Limits' : <a href={href('/user/limits')}>Limits</a>}</h2>
       {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
       {loaded.value === null && loaded.failure === null && <Skeleton />}
       <ul class="limits">
         {loaded.value
-          ?.filter(({ limit }) => limit !== null)
+          ?.filter(({ limit, used }) => limit !== null && used > 0)
+          .sort((a, b) => b.used / b.limit! - a.used / a.limit!)
+          .slice(0, shownLimits)
           .map(({ name, unit, limit, used }) => (
             <li key={name}>
               <label for={`limit-${name}`}>{name.replaceAll('_', ' ')}</label>

@@ -1,5 +1,7 @@
 // The charts of the overview: what the user used on each of the last days.
+import { useState } from 'preact/hooks'
 import { Chart } from '../chart.tsx'
+import { currentPlace, type Place } from '../router.ts'
 import { call } from '../session.ts'
 import { Problem, Skeleton, useLoaded } from '../ui.tsx'
 import { bytes, count } from '../value.tsx'
@@ -20,18 +22,63 @@ const columns: Record<Column, { title: string; text: (value: number) => string }
 }
 const names = Object.keys(columns) as Column[]
 
+const dayMs = 86_400_000
+
+/** The days of the person, or of all in a project or an organization, which have no `storage_bytes`. */
+async function daysOf(place: Place): Promise<Day[]> {
+  if (Object.keys(place).length === 0) return (await call('getUsage')).data.days
+  const days = new Map<string, Day>()
+  for (let i = 29; i >= 0; i--) {
+    const day = new Date(Date.now() - i * dayMs).toISOString().slice(0, 10)
+    days.set(day, { day, ...(Object.fromEntries(names.map((name) => [name, 0])) as Record<Column, number>) })
+  }
+  const meter = names.filter((name) => name !== 'storage_bytes')
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const query = { ...place, meter, limit: 100, ...(cursor !== '' && { cursor }) }
+    const { data } = await call('listUsage', { query })
+    for (const each of data.data) {
+      const day = days.get(each.day)
+      if (day !== undefined) day[each.meter as Column] = Number(each.quantity)
+    }
+    cursor = data.pagination.next_cursor
+  }
+  return [...days.values()]
+}
+
+const ranges = [7, 30]
+
 export function Usage() {
-  const loaded = useLoaded(async () => (await call('getUsage')).data.days as Day[], 'usage')
+  const place = currentPlace()
+  const loaded = useLoaded(async () => await daysOf(place), JSON.stringify(place))
+  const [range, setRange] = useState(30)
+  // Only the admins of a project or an organization see its usage.
+  if (loaded.failure?.code === 'FORBIDDEN') return null
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
-  const days = loaded.value
-  if (days === null) return <Skeleton />
+  const days = loaded.value?.slice(-range)
+  if (days === undefined) return <Skeleton />
+  const placeless = Object.keys(place).length === 0
   const labels = days.map(({ day }) => day)
   const valuesOf = (name: Column): number[] => days.map((day) => day[name])
   const [requests, errors, storage] = [valuesOf('requests'), valuesOf('errors'), valuesOf('storage_bytes')]
   const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
   return (
     <>
-      <h2>Last {days.length} days</h2>
+      <div class="heading">
+        <h2>Last {range} days</h2>
+        <div class="views" role="group" aria-label="Days">
+          {ranges.map((each) => (
+            <button
+              key={each}
+              type="button"
+              class="plain"
+              aria-pressed={each === range}
+              onClick={() => setRange(each)}
+            >
+              {each} days
+            </button>
+          ))}
+        </div>
+      </div>
       <div class="charts">
         <Chart
           title="Requests"
@@ -40,7 +87,15 @@ export function Usage() {
           values={requests}
           bad={errors}
         />
-        <Chart title="Storage" text={`${bytes(storage.at(-1)!)} now`} labels={labels} values={storage} />
+        {placeless && (
+          <Chart
+            title="Storage"
+            text={`${bytes(storage.at(-1)!)} now`}
+            labels={labels}
+            values={storage}
+            format={bytes}
+          />
+        )}
         <Chart title="Tokens" text={sum(tokens)} labels={labels} values={tokens} />
       </div>
       <details>
