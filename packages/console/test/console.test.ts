@@ -21,7 +21,7 @@ import { startServer } from '../../../test/support/server/server.ts'
 /** Compressed, of what a browser loads before it shows the first page. */
 const maxFirstBytes = 60_000
 /** Compressed, with the parts that are loaded when they are needed, without the help texts of forms. */
-const maxBytes = 103_000
+const maxBytes = 107_000
 
 /** In the short form, axe sees these alone on a narrow and dark screen: one page of each kind. */
 const narrowPages = [

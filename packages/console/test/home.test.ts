@@ -41,7 +41,7 @@ t.test('the first steps of an account', { skip: skipWithoutBrowser }, async (t) 
   await page.getByText('API requests').click()
   const requests = page.locator('.api-log li')
   await requests.filter({ hasText: 'POST /v1/webhooks/endpoints 400' }).waitFor()
-  await requests.filter({ hasText: 'POST /v1/payments/products 201' }).getByText('POST').click()
+  await requests.filter({ hasText: 'POST /v1/payments/products 201' }).locator('summary').click()
   t.match(await requests.locator('pre:visible').allTextContents(), [
     /^curl -X POST .*\/v1\/payments\/products/,
     'await client.payments.products.create({"name":"Poster"})',

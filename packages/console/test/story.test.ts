@@ -50,7 +50,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       }
       const done = async (): Promise<void> => await dialog.waitFor({ state: 'detached' })
 
-      await page.getByRole('link', { name: 'Create a project' }).click()
+      await go('/projects')
       await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor()
       await actThroughCut('Create', async () => await dialog.getByLabel('Name').fill('Handbook'))
       await page.getByRole('heading', { name: 'Handbook' }).waitFor()
