@@ -1,4 +1,4 @@
-// The runtime of the client (91fb5b40e8a7fd7f), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b73a5bca62cb3d38), compiled from packages/client/ of the toolkit. Do not edit.
 import type { StreamedEvent } from './events.js';
 /** The events of a stream that are an answer. */
 export interface AnswerShape {

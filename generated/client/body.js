@@ -1,4 +1,4 @@
-// The runtime of the client (0c7bcaea885fa372), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (cd2a2ea56a60d900), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes the body of a request.
 import { concreteType, essenceOf, isJson, isRange } from './media-types.js';
 import { fieldsOf } from './form-fields.js';

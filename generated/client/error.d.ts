@@ -1,4 +1,4 @@
-// The runtime of the client (5817695b0d39756b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (2439340f017c5a4c), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;

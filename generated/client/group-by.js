@@ -1,4 +1,4 @@
-// The runtime of the client (5646927529e02c5e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (eb1d95ce194010e1), compiled from packages/client/ of the toolkit. Do not edit.
 /** `Map.groupBy`, which Node.js 20 lacks. */
 export function groupBy(items, keyOf) {
     const groups = new Map();

@@ -2742,25 +2742,25 @@ export interface Methods {
   /**
    * Sign up: `POST /v1/auth/sign-up`
    *
-   * Sends a link to the address. `POST /auth/confirmations` with its token creates the account. The answer is the same if the address has an account already; its owner gets an e-mail that says so. Returns 403 if the platform does not allow it (`SIGN_UP`: off by default, open, by invitation to a project, or for some domains).
+   * As `client.auth.signUp`, which has the description.
    */
   signUp (input: SignUpInput): Answer<QueuedMail>
   /**
    * Confirm a sign-up: `POST /v1/auth/confirmations`
    *
-   * Creates the account with the token that was sent to its address, and signs in. `password` sets its password: only who reads the e-mail chooses it. Without one the account signs in with links. Returns 401 if the token is unknown, used or expired, and 409 if the address has an account meanwhile (constraint `email_taken`).
+   * As `client.auth.confirmations.confirm`, which has the description.
    */
   confirmEmail (input: ConfirmEmailInput): Answer<SessionTokens>
   /**
    * Sign in: `POST /v1/auth/sessions`
    *
-   * Creates a session with a password, with the token of a link that was sent by e-mail, with the token that the browser brought back from an identity provider, or with a passkey. Send its `access_token` as an API key is sent: `Authorization: Bearer plat_access_…`. It may do what its user may do, in all projects, unless `scopes` and `project_ids` limit it. Returns 403 for a scope that the user does not have. Returns 401 if the address, the password or the token is wrong, or if there were too many wrong passwords from the network: a link by e-mail works then, too. The answer and its time do not show whether the address has an account.
+   * As `client.auth.sessions.sign`, which has the description.
    */
   signIn (input: SignInInput): Answer<SessionTokens>
   /**
    * Refresh a session: `POST /v1/auth/sessions/refresh`
    *
-   * Returns a new access token and a new refresh token. If the old refresh token is sent again within 20 seconds from the same network, because an answer was lost or two pages refresh at once, the answer has the same new refresh token. Later, or from another network, the token may have been stolen: the session ends (401 with the reason `reused`). Access tokens that were returned before stay valid until they expire. `scopes` and `project_ids` limit the session further, from the next request on. Returns 403 if the session does not have them.
+   * As `client.auth.sessions.refresh`, which has the description.
    */
   refreshSession (input: RefreshSessionInput): Answer<SessionTokens>
   /**
@@ -2772,37 +2772,37 @@ export interface Methods {
   /**
    * Check a token: `POST /v1/auth/introspect`
    *
-   * Says whether an access token of a session, or an API key, is valid now, and what it may do (RFC 7662): for a back end of yours that gets the token of a user. Every key or session may ask, about a token that it has. A token that is unknown, malformed, expired or revoked, or of a disabled user, is only `active: false`; so is a refresh token. The addresses that an API key can be used from are not checked.
+   * As `client.auth.introspect`, which has the description.
    */
   introspectToken (input: IntrospectTokenInput): Answer<TokenIntrospection>
   /**
    * Get the session of this request: `GET /v1/auth/sessions/current`
    *
-   * Returns the session whose access token the request has. Returns 403 for an API key.
+   * As `client.auth.sessions.current.get`, which has the description.
    */
   getCurrentSession (input?: GetCurrentSessionInput): Answer<SignInSession>
   /**
    * Sign out: `DELETE /v1/auth/sessions/current`
    *
-   * Ends the session of this request: its tokens are rejected from the next request on, by all servers. Returns 403 for a request with an API key.
+   * As `client.auth.sessions.current.sign`, which has the description.
    */
   signOut (input?: SignOutInput): Answer<undefined>
   /**
    * Send a link to sign in: `POST /v1/auth/magic-links`
    *
-   * Sends a link whose token signs in once, within 15 minutes. The answer is the same if the address has no account. An address gets at most five e-mails of a kind in an hour.
+   * As `client.auth.magicLinks.request`, which has the description.
    */
   requestMagicLink (input: RequestMagicLinkInput): Answer<QueuedMail>
   /**
    * Send a link to reset a password: `POST /v1/auth/password-resets`
    *
-   * Sends a link whose token sets a new password once, within an hour. The answer is the same if the address has no account.
+   * As `client.auth.passwordResets.request`, which has the description.
    */
   requestPasswordReset (input: RequestPasswordResetInput): Answer<QueuedMail>
   /**
    * Reset a password: `POST /v1/auth/password-resets/confirm`
    *
-   * Sets the password with the token of a link, ends all sessions of the user, and signs in. API keys stay valid. Returns 401 if the token is unknown, used or expired.
+   * As `client.auth.passwordResets.confirm.reset`, which has the description.
    */
   resetPassword (input: ResetPasswordInput): Answer<SessionTokens>
   /**
@@ -2832,49 +2832,49 @@ export interface Methods {
   /**
    * List your passkeys: `GET /v1/user/passkeys`
    *
-   * Returns your passkeys.
+   * As `client.user.passkeys.list`, which has the description.
    */
   listPasskeys: OptionalListMethod<ListPasskeysInput, PasskeyList, Passkey>
   /**
    * Add a passkey: `POST /v1/user/passkeys`
    *
-   * Adds the passkey that a device made. Returns 400 if the answer of the device does not fit the options (constraint `passkey`), 403 if you have 20 passkeys (constraint `passkeys`) or signed in more than ten minutes ago, and 409 if the passkey exists (constraint `passkey_exists`).
+   * As `client.user.passkeys.create`, which has the description.
    */
   addPasskey (input: AddPasskeyInput): Answer<Passkey>
   /**
    * Get one of your passkeys: `GET /v1/user/passkeys/{id}`
    *
-   * Returns a passkey. Returns 403 if it belongs to another user.
+   * As `client.user.passkeys.get`, which has the description.
    */
   getPasskey (input: GetPasskeyInput): Answer<Passkey>
   /**
    * Rename one of your passkeys: `PUT /v1/user/passkeys/{id}`
    *
-   * Updates only the fields that you send. Returns 403 if the passkey belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * As `client.user.passkeys.update`, which has the description.
    */
   updatePasskey (input: UpdatePasskeyInput): Answer<Passkey>
   /**
    * Remove one of your passkeys: `DELETE /v1/user/passkeys/{id}`
    *
-   * The device can no longer sign in with it. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * As `client.user.passkeys.remove`, which has the description.
    */
   removePasskey (input: RemovePasskeyInput): Answer<undefined>
   /**
    * List your identities: `GET /v1/user/identities`
    *
-   * Returns the accounts at identity providers with which you sign in.
+   * As `client.user.identities.list`, which has the description.
    */
   listIdentities: OptionalListMethod<ListIdentitiesInput, IdentityList, Identity>
   /**
    * Get one of your identities: `GET /v1/user/identities/{id}`
    *
-   * Returns an identity. Returns 403 if it belongs to another user.
+   * As `client.user.identities.get`, which has the description.
    */
   getIdentity (input: GetIdentityInput): Answer<Identity>
   /**
    * Remove one of your identities: `DELETE /v1/user/identities/{id}`
    *
-   * You can no longer sign in with it, unless its email address is that of your account: then the next sign-in links it again. Returns 403 if it belongs to another user, or if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * As `client.user.identities.remove`, which has the description.
    */
   removeIdentity (input: RemoveIdentityInput): Answer<undefined>
   /**
@@ -2964,870 +2964,805 @@ export interface Methods {
   /**
    * List the audit log: `GET /v1/audit-log`
    *
-   * Returns who did what, newest first: every request that may change something, every sign-in, every request that was refused, and what operators read. Users get their own entries; with the scope `admin`, all. With the scope `audit:read`, owners and admins of an organization get its entries by `organization_id`. Bodies and queries are not recorded. An entry appears about a second after its answer, and is kept for `AUDIT_RETENTION_DAYS`; a server that crashes loses those of its last second. The entries are a chain of signatures: `npm run admin -- verify-audit` finds an entry that was changed, removed or moved in the database. Webhook endpoints of operators get each entry as an event, `audit.recorded`.
+   * As `client.audit.list`, which has the description.
    */
   listAuditEntries: OptionalListMethod<ListAuditEntriesInput, AuditEntryList, AuditEntry>
   /**
    * List where you are signed in: `GET /v1/user/sessions`
    *
-   * Returns your sessions that have not ended.
+   * As `client.user.sessions.list`, which has the description.
    */
   listSignIns: OptionalListMethod<ListSignInsInput, SignInSessionList, SignInSession>
   /**
    * Get one of your sessions: `GET /v1/user/sessions/{id}`
    *
-   * Returns a session that has not ended. Returns 403 if it belongs to another user.
+   * As `client.user.sessions.get`, which has the description.
    */
   getSignIn (input: GetSignInInput): Answer<SignInSession>
   /**
    * Sign out a device: `DELETE /v1/user/sessions/{id}`
    *
-   * Ends one of your sessions: its tokens are rejected from the next request on. Returns 404 if it has ended, and 403 if it belongs to another user.
+   * As `client.user.sessions.end`, which has the description.
    */
   endSignIn (input: EndSignInInput): Answer<undefined>
   /**
    * Change your password: `POST /v1/user/password`
    *
-   * Sets your password and ends your other sessions. Needs a session, not an API key (403), and `current_password`, unless you signed in without a password in the last ten minutes (403, constraint `current_password`).
+   * As `client.user.password.change`, which has the description.
    */
   changePassword (input: ChangePasswordInput): Answer<undefined>
   /**
    * Change your email address: `POST /v1/user/email`
    *
-   * Sends a link to the new address. `POST /user/email/confirm` with its token changes the address. The old address gets an e-mail, too. An earlier link no longer works. Needs a session, and `current_password` as a change of the password does. The answer is the same if the new address has an account.
+   * As `client.user.email.request`, which has the description.
    */
   requestEmailChange (input: RequestEmailChangeInput): Answer<QueuedMail>
   /**
    * Confirm your new email address: `POST /v1/user/email/confirm`
    *
-   * Gives your account the address that the token was sent to, and ends your other sessions. Returns 403 if the token is of another user's account, 401 if it is unknown, used or expired, and 409 if another account has the address meanwhile (constraint `email_taken`).
+   * As `client.user.email.confirm`, which has the description.
    */
   confirmEmailChange (input: ConfirmEmailChangeInput): Answer<Profile>
   /**
    * Get your second factor: `GET /v1/user/totp`
    *
-   * Returns whether a sign-in needs a code of your authenticator app.
+   * As `client.user.totp.get`, which has the description.
    */
   getTotp (input?: GetTotpInput): Answer<Totp>
   /**
    * Set up a second factor: `POST /v1/user/totp`
    *
-   * Returns a new secret for an authenticator app. Sign-ins need a code as soon as `POST /user/totp/confirm` has got the first one. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`), and 409 if you have a second factor.
+   * As `client.user.totp.start`, which has the description.
    */
   startTotp (input?: StartTotpInput): Answer<TotpSecret>
   /**
    * Remove your second factor: `DELETE /v1/user/totp`
    *
-   * Sign-ins no longer need a code, and the recovery codes are deleted. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`).
+   * As `client.user.totp.remove`, which has the description.
    */
   removeTotp (input?: RemoveTotpInput): Answer<undefined>
   /**
    * Confirm your second factor: `POST /v1/user/totp/confirm`
    *
-   * Turns the second factor on with the first code of the app, and returns ten recovery codes: each replaces a code of the app once. Your other sessions end. Returns 400 if the code is wrong, and 409 if there is nothing to confirm.
+   * As `client.user.totp.confirm`, which has the description.
    */
   confirmTotp (input: ConfirmTotpInput): Answer<RecoveryCodes>
   /**
    * Get your account: `GET /v1/user`
    *
-   * Returns your profile, as `GET /user/profile` does.
+   * As `client.user.get`, which has the description.
    */
   getCurrentUser (input?: GetCurrentUserInput): Answer<Profile>
   /**
    * Delete your account: `DELETE /v1/user`
    *
-   * Deletes your API keys, sessions, memberships, personal data and files outside of projects. Your account cannot be restored. Returns 403 if you signed in more than ten minutes ago (constraint `recent_sign_in`), and 409 if you are the last owner of a project or of an organization (constraint `last_owner`) or the last active admin (`last_admin`).
+   * As `client.user.delete`, which has the description.
    */
   deleteCurrentUser (input?: DeleteCurrentUserInput): Answer<undefined>
   /**
    * Get the export of your data: `GET /v1/user/export`
    *
-   * Returns your latest export. Returns 404 if you have none, or if it has expired. It needs the same scopes as `POST /user/export`.
+   * As `client.user.export.get`, which has the description.
    */
   getAccountExport (input?: GetAccountExportInput): Answer<AccountExport>
   /**
    * Export your data: `POST /v1/user/export`
    *
-   * Starts to write a JSON file with all data of your account. `GET /user/export` says when it is ready. While an export is being written, this returns that one. You can start three exports in 24 hours (429, constraint `exports_per_day`). An API key or a session without one of the scopes, or one that is limited to projects, gets 403, and so does a service account.
+   * As `client.user.export`, which has the description.
    */
   exportAccount (input?: ExportAccountInput): Answer<AccountExport>
   /**
    * Download the export of your data: `GET /v1/user/export/content`
    *
-   * Returns the file of your latest export that is ready. Returns 404 if there is none, or if it has expired. It is one JSON object. The description of each section is that of the operation which returns the same objects.
+   * As `client.user.export.content.download`, which has the description.
    */
   downloadAccountExport (input?: DownloadAccountExportInput): Promise<Response>
   /**
    * Get your profile: `GET /v1/user/profile`
    *
-   * Returns the profile of the user who owns the API key.
+   * As `client.user.profile.get`, which has the description.
    */
   getProfile (input?: GetProfileInput): Answer<Profile>
   /**
    * Update your profile: `PUT /v1/user/profile`
    *
-   * Updates only the fields that you send. `POST /user/email` changes your email address.
+   * As `client.user.profile.update`, which has the description.
    */
   updateProfile (input: UpdateProfileInput): Answer<Profile>
   /**
    * Get your settings: `GET /v1/user/settings`
    *
-   * Returns your preferences. Settings that you never changed have their default values.
+   * As `client.user.settings.get`, which has the description.
    */
   getSettings (input?: GetSettingsInput): Answer<Settings>
   /**
    * Update your settings: `PUT /v1/user/settings`
    *
-   * Updates only the fields that you send, also within groups: `{"ai": {"store_history": false}}` leaves `default_model` unchanged. Returns 404 if `default_project_id` does not exist, and 403 if you are not a member of that project.
+   * As `client.user.settings.update`, which has the description.
    */
   updateSettings (input: UpdateSettingsInput): Answer<Settings>
   /**
    * Get your limits: `GET /v1/user/limits`
    *
-   * Returns what you may have and use, and how much of it you have used. All your API keys count together. The service accounts of the projects and organizations of which you are the main owner share your limits of requests, tokens, uploads and streams, unless an operator gave an organization limits of its own. A request beyond a limit returns 403, or 429 if the limit resets; `details.constraint` is the name of the limit.
+   * As `client.user.limits.get`, which has the description.
    */
   getLimits (input?: GetLimitsInput): Answer<Limits>
   /**
    * Get your avatar: `GET /v1/user/avatar`
    *
-   * Returns the URLs, sizes and checksums of your avatar images. Returns 404 if you have no avatar.
+   * As `client.user.avatar.get`, which has the description.
    */
   getAvatar (input?: GetAvatarInput): Answer<Avatar>
   /**
    * Upload your avatar: `POST /v1/user/avatar`
    *
-   * Replaces your avatar with a PNG, JPEG, WebP, GIF or AVIF image. The image is cropped to a square, converted to WebP in three sizes and stripped of its metadata; only the first frame of an animation is used. The limits are 5 MiB, 16,384 pixels per side and 50 megapixels (GIF: 25, AVIF: 13; half of that with more than 8 bits per channel). Returns 415 for other file types, which are detected from the bytes.
+   * As `client.user.avatar.upload`, which has the description.
    */
   uploadAvatar (input: UploadAvatarInput): Answer<Avatar>
   /**
    * Delete your avatar: `DELETE /v1/user/avatar`
    *
-   * Deletes the images and sets the `avatar_url` of your profile to null. Returns 404 if you have no avatar. The operator's store keeps the bytes for some days (by default 7) for backups, without access by the API.
+   * As `client.user.avatar.delete`, which has the description.
    */
   deleteAvatar (input?: DeleteAvatarInput): Answer<undefined>
   /**
    * Get an avatar image: `GET /v1/avatars/{id}/{size}`
    *
-   * Returns the image in one size. No API key is needed, so that web pages can use the URL in `<img>` elements. The image of an avatar ID never changes: a new avatar has a new ID.
+   * As `client.avatars.get`, which has the description.
    */
   getAvatarImage (input: GetAvatarImageInput): Promise<Response>
   /**
    * List your invitations: `GET /v1/user/invitations`
    *
-   * Returns the pending invitations for you, and for your email address if it is verified.
+   * As `client.user.invitations.list`, which has the description.
    */
   listMyInvitations: OptionalListMethod<ListMyInvitationsInput, InvitationList, Invitation>
   /**
    * Get the API key of this request: `GET /v1/key`
    *
-   * Returns which key or session this is and what it may call. Every key may call this operation, with any scopes and projects, from its allowed addresses.
+   * As `client.user.apiKeys.current`, which has the description.
    */
   getCurrentApiKey (input?: GetCurrentApiKeyInput): Answer<CurrentApiKey>
   /**
    * List your API requests: `GET /v1/requests`
    *
-   * Returns your API requests of the last days, newest first. Requests without a valid API key are not
-   * recorded, and neither bodies nor paths nor query strings are. A key that is limited to some projects
-   * lists only the requests that it sent itself.
-   *
-   * A request appears about a second after its answer. On each server, the first 10 requests of a user in
-   * a second have a row each. Further ones share a row with those of the same key, operation, method,
-   * status and error code: `requests` is their number, and the other fields are those of the first. A user
-   * has at most 50 rows for a second; the requests beyond them count only in `GET /usage`.
-   *
-   * Requests are written in batches. A server that crashes loses those of its last second, and one without
-   * its database keeps a limited number of them for later.
-   *
-   * Rows are kept for a number of days (by default 7), and only the newest of each user (by default
-   * 10,000).
+   * As `client.requests.list`, which has the description.
    */
   listRequests: OptionalListMethod<ListRequestsInput, ApiRequestList, ApiRequest>
   /**
    * Get your usage by day: `GET /v1/usage`
    *
-   * Returns what you used on each of the last days (UTC), oldest first and with today. All your API keys count together. Days without requests have zeros, but keep the `storage_bytes` of the day before. What was used in the last second may be missing, and is lost if a server crashes. `GET /usage/report` has the usage by project, model and API key, too.
+   * As `client.usage.get`, which has the description.
    */
   getUsage (input?: GetUsageInput): Answer<UsageReport>
   /**
    * List usage by day, project, model and key: `GET /v1/usage/report`
    *
-   * Returns what you used from one day to another (UTC), in groups: for each group and meter the quantity.
-   * Without `project_id` and `organization_id` it is your own usage, with all your API keys and sessions.
-   * With one of them it is the usage of all in that project or organization, for its owners and admins;
-   * this requires the scope `projects:read`. An API key that is limited to some projects gets only the
-   * usage in these, and none of an organization.
-   *
-   * A request counts to the project of its path, or of what it reads or changes. An answer counts to the
-   * project that its request names, or that its session is in. Embeddings count to the project of the
-   * knowledge base; those of documents count to its owner, without an API key.
-   *
-   * A user has at most 1,000 combinations of API key, project and model on a day. Further usage counts
-   * without an API key, and beyond 2,000 without a project. Usage is kept for 400 days. What was used in
-   * the last second may be missing, and requests of that second are lost if a server crashes.
+   * As `client.usage.list`, which has the description.
    */
   listUsage: OptionalListMethod<ListUsageInput, UsageQuantityList, UsageQuantity>
   /**
    * List your API keys: `GET /v1/user/api-keys`
    *
-   * Returns your keys, including revoked and expired keys. The secrets are not included: `start` has the first characters of each. A key that is limited to some projects lists itself and the keys made with it, directly or through other keys.
+   * As `client.user.apiKeys.list`, which has the description.
    */
   listApiKeys: OptionalListMethod<ListApiKeysInput, ApiKeyList, ApiKey>
   /**
    * Create an API key: `POST /v1/user/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes and projects of the new key must be a subset of those of the calling key, and the new key must not expire later; otherwise the request fails with 403. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   * As `client.user.apiKeys.create`, which has the description.
    */
   createApiKey (input: CreateApiKeyInput): Answer<ApiKeyWithSecret>
   /**
    * Get an API key: `GET /v1/user/api-keys/{id}`
    *
-   * Returns one of your API keys without its secret. Returns 403 if the key belongs to another user, or if the calling key is limited to some projects and the key was not made with it.
+   * As `client.user.apiKeys.get`, which has the description.
    */
   getApiKey (input: GetApiKeyInput): Answer<ApiKey>
   /**
    * Update an API key: `PUT /v1/user/api-keys/{id}`
    *
-   * Updates only the fields that you send. Scopes can be removed, but not added: create a new key for more scopes (403). The calling key must be allowed to make the key as it is afterwards. The change applies from the next request on. Returns 409 if the key is revoked.
+   * As `client.user.apiKeys.update`, which has the description.
    */
   updateApiKey (input: UpdateApiKeyInput): Answer<ApiKey>
   /**
    * Revoke an API key: `DELETE /v1/user/api-keys/{id}`
    *
-   * The key is rejected from the next request on. A key can revoke itself. Revoking a revoked key has no effect and succeeds. `cascade=true` also revokes the keys made with it: use it after a leak. A key that is limited to some projects revokes only itself and the keys made with it.
+   * As `client.user.apiKeys.revoke`, which has the description.
    */
   revokeApiKey (input: RevokeApiKeyInput): Answer<undefined>
   /**
    * Rotate an API key: `POST /v1/user/api-keys/{id}/rotate`
    *
-   * Creates a new key with the same name, scopes, projects and metadata, and returns its secret once. The new key must not have more scopes or projects than the calling key, nor expire later (403). The old key stays valid for `overlap_seconds`. Returns 409 if the old key is already revoked, expired or replaced: rotate the key in `replaced_by` instead.
+   * As `client.user.apiKeys.rotate`, which has the description.
    */
   rotateApiKey (input: RotateApiKeyInput): Answer<ApiKeyWithSecret>
   /**
    * List users: `GET /v1/users`
    *
-   * Returns the active and disabled users of the platform. It needs the scope `users:admin`.
+   * As `client.users.list`, which has the description.
    */
   listUsers: OptionalListMethod<ListUsersInput, UserList, User>
   /**
    * Create a user: `POST /v1/users`
    *
-   * Creates a user. With `create_api_key: false` and `send_invitation: true` the user gets a link for the first sign-in by e-mail, and no key exists. Otherwise returns the secret of a first API key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. It needs the scope `users:admin`.
+   * As `client.users.create`, which has the description.
    */
   createUser (input: CreateUserInput): Answer<UserWithApiKey>
   /**
    * Get a user: `GET /v1/users/{id}`
    *
-   * Returns a user of the platform. It needs the scope `users:admin`.
+   * As `client.users.get`, which has the description.
    */
   getUser (input: GetUserInput): Answer<User>
   /**
    * Update a user: `PUT /v1/users/{id}`
    *
-   * Updates only the fields that you send. The API keys of a disabled user are rejected from the next request on, and the sessions end. After a change of the email address the sessions end, and the old address gets an e-mail. Returns 409 if the address is taken, or if the last active admin would be disabled or demoted (constraint `last_admin`). It needs the scope `users:admin`; for an admin, and to make an admin, `admin`.
+   * As `client.users.update`, which has the description.
    */
   updateUser (input: UpdateUserInput): Answer<User>
   /**
    * Delete a user: `DELETE /v1/users/{id}`
    *
-   * Deletes the API keys, memberships and personal data of the user. Returns 409 if the user is the last owner of a project (constraint `last_owner`) or the last active admin (`last_admin`). It needs the scope `users:admin`; for an admin, `admin`.
+   * As `client.users.delete`, which has the description.
    */
   deleteUser (input: DeleteUserInput): Answer<undefined>
   /**
    * List organizations: `GET /v1/organizations`
    *
-   * Returns the organizations that you are a member of, or with `status=invited` those that have invited you, or your verified email address.
+   * As `client.organizations.list`, which has the description.
    */
   listOrganizations: OptionalListMethod<ListOrganizationsInput, OrganizationList, Organization>
   /**
    * Create an organization: `POST /v1/organizations`
    *
-   * Creates an organization and makes you its owner. Service accounts cannot (403, constraint `service_account`).
+   * As `client.organizations.create`, which has the description.
    */
   createOrganization (input: CreateOrganizationInput): Answer<Organization>
   /**
    * Get an organization: `GET /v1/organizations/{id}`
    *
-   * Returns an organization. Requires the role `member`.
+   * As `client.organizations.get`, which has the description.
    */
   getOrganization (input: GetOrganizationInput): Answer<Organization>
   /**
    * Update an organization: `PUT /v1/organizations/{id}`
    *
-   * Updates only the fields that you send. Requires the role `admin`.
+   * As `client.organizations.update`, which has the description.
    */
   updateOrganization (input: UpdateOrganizationInput): Answer<Organization>
   /**
    * Delete an organization: `DELETE /v1/organizations/{id}`
    *
-   * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners. Returns 409 while a customer of the organization has a subscription or an open checkout session; its products are archived, and its customers deleted.
+   * As `client.organizations.delete`, which has the description.
    */
   deleteOrganization (input: DeleteOrganizationInput): Answer<undefined>
   /**
    * Get the limits of an organization: `GET /v1/organizations/{id}/limits`
    *
-   * Returns what the organization has, with its projects and service accounts, and what it may have. Its requests and tokens count for its longest-standing owner: `getLimits` shows them. Requires the role `member`.
+   * As `client.organizations.limits.get`, which has the description.
    */
   getOrganizationLimits (input: GetOrganizationLimitsInput): Answer<Limits>
   /**
    * List the members of an organization: `GET /v1/organizations/{id}/members`
    *
-   * Returns the members, the service accounts among them, and for admins the invitations. Requires the role `member`.
+   * As `client.organizations.members.list`, which has the description.
    */
   listOrganizationMembers: ListMethod<ListOrganizationMembersInput, OrganizationMemberList, OrganizationMember>
   /**
    * Add a member to an organization: `POST /v1/organizations/{id}/members`
    *
-   * Adds a user by `user_id` if you are both members of an organization or a project, or if your key has the scope `admin`: `status` is `active`. Every other user, and every email address, is invited for 14 days, gets an e-mail and becomes a member with `acceptOrganizationInvitation`; the response is the same whether a user has the address or not. A member with the role `admin` or `owner` becomes a member of all projects of the organization, with this role. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member (constraint `member_exists`) or already invited (`invitation_exists`).
+   * As `client.organizations.members.add`, which has the description.
    */
   addOrganizationMember (input: AddOrganizationMemberInput): Answer<OrganizationMember>
   /**
    * Get a member of an organization: `GET /v1/organizations/{id}/members/{member_id}`
    *
-   * Returns a member. Requires the role `member`, or `admin` for an invitation of another user.
+   * As `client.organizations.members.get`, which has the description.
    */
   getOrganizationMember (input: GetOrganizationMemberInput): Answer<OrganizationMember>
   /**
    * Update a member of an organization: `PUT /v1/organizations/{id}/members/{member_id}`
    *
-   * Changes the role of a member, and what the member may do in the projects of the organization. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. Service accounts cannot be owners (403, constraint `service_account`). Returns 409 if the last owner would be demoted (constraint `last_owner`).
+   * As `client.organizations.members.update`, which has the description.
    */
   updateOrganizationMember (input: UpdateOrganizationMemberInput): Answer<OrganizationMember>
   /**
    * Remove a member from an organization: `DELETE /v1/organizations/{id}/members/{member_id}`
    *
-   * Removes a member from the organization and from all of its projects, or revokes an invitation. You can always remove yourself, and decline an invitation. Owners can remove all members, and admins can remove members who are not owners. A service account is removed with `deleteServiceAccount` (403, constraint `service_account`). Returns 409 for the last owner (constraint `last_owner`).
+   * As `client.organizations.members.remove`, which has the description.
    */
   removeOrganizationMember (input: RemoveOrganizationMemberInput): Answer<undefined>
   /**
    * Accept an invitation by the id of its member: `POST /v1/organizations/{id}/members/{member_id}/accept`
    *
-   * Makes you a member of the organization. The invitation must be for you, or for your verified email address (otherwise 404). Accepting it again returns your membership. `removeOrganizationMember` declines it. Returns 409 if the invitation has expired.
+   * As `client.organizations.members.accept`, which has the description.
    */
   acceptOrganizationInvitation (input: AcceptOrganizationInvitationInput): Answer<OrganizationMember>
   /**
    * List the invitations to an organization: `GET /v1/organizations/{id}/invitations`
    *
-   * Returns the members with the status `invited` or `expired`: an invitation has the ID of the member that it becomes. `addOrganizationMember` creates one. Requires the role `admin`.
+   * As `client.organizations.invitations.list`, which has the description.
    */
   listOrganizationInvitations: ListMethod<ListOrganizationInvitationsInput, OrganizationMemberList, OrganizationMember>
   /**
    * Get an invitation to an organization: `GET /v1/organizations/{id}/invitations/{invitation_id}`
    *
-   * Returns an invitation, for admins of the organization and for the invited user. A member is 404.
+   * As `client.organizations.invitations.get`, which has the description.
    */
   getOrganizationInvitation (input: GetOrganizationInvitationInput): Answer<OrganizationMember>
   /**
    * Revoke an invitation to an organization: `DELETE /v1/organizations/{id}/invitations/{invitation_id}`
    *
-   * Deletes an invitation, so that it cannot be accepted. Requires the role `admin`, or `owner` for the invitation of an owner. A member is 404.
+   * As `client.organizations.invitations.revoke`, which has the description.
    */
   revokeOrganizationInvitation (input: RevokeOrganizationInvitationInput): Answer<undefined>
   /**
    * Accept an invitation to an organization: `POST /v1/organizations/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the organization, as `acceptOrganizationInvitation` does. The invitation must be for you, or for your verified email address (otherwise 404). Accepting it again returns your membership. Returns 409 if the invitation has expired.
+   * As `client.organizations.invitations.accept`, which has the description.
    */
   acceptInvitationToOrganization (input: AcceptInvitationToOrganizationInput): Answer<OrganizationMember>
   /**
    * Decline an invitation to an organization: `POST /v1/organizations/{id}/invitations/{invitation_id}/decline`
    *
-   * Deletes an invitation to you, or to your verified email address (otherwise 404). The admins can invite you again. Returns 409 if you are a member.
+   * As `client.organizations.invitations.decline`, which has the description.
    */
   declineOrganizationInvitation (input: DeclineOrganizationInvitationInput): Answer<undefined>
   /**
    * Resend an invitation to an organization: `POST /v1/organizations/{id}/invitations/{invitation_id}/resend`
    *
-   * Makes an invitation valid for 14 days from now, e-mails it again if the server sends e-mails, and emits `organization_invitation.resent`. The invitation is then yours. Requires the role `admin`, or `owner` for the invitation of an owner. A member is 404.
+   * As `client.organizations.invitations.resend`, which has the description.
    */
   resendOrganizationInvitation (input: ResendOrganizationInvitationInput): Answer<OrganizationMember>
   /**
    * List custom roles: `GET /v1/organizations/{id}/roles`
    *
-   * Returns the custom roles of an organization. Requires the role `member`.
+   * As `client.organizations.roles.list`, which has the description.
    */
   listCustomRoles: ListMethod<ListCustomRolesInput, CustomRoleList, CustomRole>
   /**
    * Create a custom role: `POST /v1/organizations/{id}/roles`
    *
-   * Creates a role for members of the projects of the organization; `updateMember` gives it to one. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   * As `client.organizations.roles.create`, which has the description.
    */
   createCustomRole (input: CreateCustomRoleInput): Answer<CustomRole>
   /**
    * Get a custom role: `GET /v1/organizations/{id}/roles/{role_id}`
    *
-   * Returns a custom role of an organization. Requires the role `member`.
+   * As `client.organizations.roles.get`, which has the description.
    */
   getCustomRole (input: GetCustomRoleInput): Answer<CustomRole>
   /**
    * Update a custom role: `PUT /v1/organizations/{id}/roles/{role_id}`
    *
-   * Updates only the fields that you send. New permissions apply to all members with the role from their next request on. Requires the role `admin`. Returns 409 if a custom role of the organization has the name (constraint `name_taken`).
+   * As `client.organizations.roles.update`, which has the description.
    */
   updateCustomRole (input: UpdateCustomRoleInput): Answer<CustomRole>
   /**
    * Delete a custom role: `DELETE /v1/organizations/{id}/roles/{role_id}`
    *
-   * Deletes a custom role that no member has. Requires the role `admin`. Returns 409 if a member has it (constraint `role_in_use`).
+   * As `client.organizations.roles.delete`, which has the description.
    */
   deleteCustomRole (input: DeleteCustomRoleInput): Answer<undefined>
   /**
    * List service accounts: `GET /v1/service-accounts`
    *
-   * Returns the service accounts of all organizations and projects in which you have the role `admin` or `owner`.
+   * As `client.serviceAccounts.list`, which has the description.
    */
   listServiceAccounts: OptionalListMethod<ListServiceAccountsInput, ServiceAccountList, ServiceAccount>
   /**
    * Create a service account: `POST /v1/service-accounts`
    *
-   * Creates a user that is a program, and a member of the organization or the project with `role`. It has no password and never signs in; `createServiceAccountKey` makes its API keys. It outlives the user who made it. Its resources count against the limits of the organization, or of the main owner of the project. Its requests and tokens count against those of that owner, or of the longest-standing owner of the organization, unless an operator gave it limits of its own. It works in projects only, and cannot own one. Requires the role `admin` in the organization, or in a project of an organization. In a project of a person only owners manage service accounts.
+   * As `client.serviceAccounts.create`, which has the description.
    */
   createServiceAccount (input: CreateServiceAccountInput): Answer<ServiceAccount>
   /**
    * Get a service account: `GET /v1/service-accounts/{id}`
    *
-   * Returns a service account. Requires the role `admin` in its organization or project.
+   * As `client.serviceAccounts.get`, which has the description.
    */
   getServiceAccount (input: GetServiceAccountInput): Answer<ServiceAccount>
   /**
    * Update a service account: `PUT /v1/service-accounts/{id}`
    *
-   * Updates only the fields that you send. The role is that of its membership: `updateMember` or `updateOrganizationMember` changes it. Requires the role `admin` in its organization or project.
+   * As `client.serviceAccounts.update`, which has the description.
    */
   updateServiceAccount (input: UpdateServiceAccountInput): Answer<ServiceAccount>
   /**
    * Delete a service account: `DELETE /v1/service-accounts/{id}`
    *
-   * Deletes a service account with its API keys and memberships; what it created in projects stays. Requires the role `admin` in its organization or project; operators can delete all.
+   * As `client.serviceAccounts.delete`, which has the description.
    */
   deleteServiceAccount (input: DeleteServiceAccountInput): Answer<undefined>
   /**
    * List the API keys of a service account: `GET /v1/service-accounts/{id}/api-keys`
    *
-   * Returns the keys, including revoked and expired keys, without their secrets. Requires the role `admin` in the organization or the project.
+   * As `client.serviceAccounts.apiKeys.list`, which has the description.
    */
   listServiceAccountKeys: ListMethod<ListServiceAccountKeysInput, ApiKeyList, ApiKey>
   /**
    * Create an API key for a service account: `POST /v1/service-accounts/{id}/api-keys`
    *
-   * Returns the secret in `key`. It is shown only once. The scopes must be a subset of those of the calling key, and cannot include `admin`; `users:admin`, and selling for the platform with `payments:sell`, count while you are an admin of the platform. The new key must not expire later than the calling key, nor be usable from more addresses (403). The service account must not be allowed more than you in any area of a project that the key reaches (403, constraint `role`). Rotate the key when a person who knows it leaves: `created_by` names the user who made it. Requires the role `admin` in the organization or the project. A session makes keys in the first ten minutes after its sign-in (constraint `recent_sign_in`).
+   * As `client.serviceAccounts.apiKeys.create`, which has the description.
    */
   createServiceAccountKey (input: CreateServiceAccountKeyInput): Answer<ApiKeyWithSecret>
   /**
    * Get an API key of a service account: `GET /v1/service-accounts/{id}/api-keys/{key_id}`
    *
-   * Returns a key without its secret. Requires the role `admin` in the organization or the project.
+   * As `client.serviceAccounts.apiKeys.get`, which has the description.
    */
   getServiceAccountKey (input: GetServiceAccountKeyInput): Answer<ApiKey>
   /**
    * Revoke an API key of a service account: `DELETE /v1/service-accounts/{id}/api-keys/{key_id}`
    *
-   * The key is rejected from the next request on, and so are the keys made with it. Revoking a revoked key has no effect and succeeds. Requires the role `admin` in the organization or the project.
+   * As `client.serviceAccounts.apiKeys.revoke`, which has the description.
    */
   revokeServiceAccountKey (input: RevokeServiceAccountKeyInput): Answer<undefined>
   /**
    * Explain access: `POST /v1/explain`
    *
-   * Says whether a request would be allowed, and what would stop it: nothing is executed. Without `credential_id` or `user_id`, which cannot be sent together, it explains your own key or session. Your own keys and sessions, and keys of service accounts that you administer, can be named, if the calling key has the scopes of the operation; operators name every key, session and user. A request can still be refused because of its body.
+   * As `client.explain`, which has the description.
    */
   explainAccess (input: ExplainAccessInput): Answer<Explanation>
   /**
    * List projects: `GET /v1/projects`
    *
-   * Returns the projects that you are a member of. Deleted projects are only included with `status=deleted`.
+   * As `client.projects.list`, which has the description.
    */
   listProjects: OptionalListMethod<ListProjectsInput, ProjectList, Project>
   /**
    * Create a project: `POST /v1/projects`
    *
-   * Creates a project and makes you its owner. An API key that is restricted to certain projects cannot create projects (403).
+   * As `client.projects.create`, which has the description.
    */
   createProject (input: CreateProjectInput): Answer<Project>
   /**
    * Get a project: `GET /v1/projects/{id}`
    *
-   * Returns a project. Requires the role `viewer`. Deleted projects return 404.
+   * As `client.projects.get`, which has the description.
    */
   getProject (input: GetProjectInput): Answer<Project>
   /**
    * Update a project: `PUT /v1/projects/{id}`
    *
-   * Updates only the fields that you send. Requires the role `editor`. Returns 409 if the project is archived.
+   * As `client.projects.update`, which has the description.
    */
   updateProject (input: UpdateProjectInput): Answer<Project>
   /**
    * Delete a project: `DELETE /v1/projects/{id}`
    *
-   * Deletes a project. It can be restored for 30 days; after that, it is removed permanently with its contents. Requires the role `owner`.
+   * As `client.projects.delete`, which has the description.
    */
   deleteProject (input: DeleteProjectInput): Answer<undefined>
   /**
    * Transfer a project: `POST /v1/projects/{id}/transfer`
    *
-   * Gives a project to an organization, in which you have the role `owner` or `admin`, or makes you, with your own `user_id`, its main owner. The owners and admins of an organization become members of its projects, and lose this membership when the project leaves; its service accounts leave, too. Other members stay. Requires the role `owner`. The project counts against the limit of the new owner (403, constraint `projects`). A member with a custom role keeps the least of what it allows in all areas.
+   * As `client.projects.transfer`, which has the description.
    */
   transferProject (input: TransferProjectInput): Answer<Project>
   /**
    * Restore a project: `POST /v1/projects/{id}/restore`
    *
-   * Restores a deleted project to its previous status. Requires the role `owner`. Returns a project that is not deleted as it is.
+   * As `client.projects.restore`, which has the description.
    */
   restoreProject (input: RestoreProjectInput): Answer<Project>
   /**
    * Archive a project: `POST /v1/projects/{id}/archive`
    *
-   * Makes a project read-only. Requires the role `admin`. Returns an archived project as it is.
+   * As `client.projects.archive`, which has the description.
    */
   archiveProject (input: ArchiveProjectInput): Answer<Project>
   /**
    * Unarchive a project: `POST /v1/projects/{id}/unarchive`
    *
-   * Makes an archived project active again. Requires the role `admin`. Returns an active project as it is.
+   * As `client.projects.unarchive`, which has the description.
    */
   unarchiveProject (input: UnarchiveProjectInput): Answer<Project>
   /**
    * List members: `GET /v1/projects/{id}/members`
    *
-   * Returns the members of a project. Requires the role `viewer`.
+   * As `client.projects.members.list`, which has the description.
    */
   listMembers: ListMethod<ListMembersInput, MemberList, Member>
   /**
    * Add a member: `POST /v1/projects/{id}/members`
    *
-   * Adds a user by `user_id` if you are both members of a project, or if your key has the scope `admin` (201). Every other user, and every email address, is invited instead (202) and becomes a member with `acceptInvitation`; the response is the same whether a user has the address or not. Requires the role `admin`; only owners can add owners. Returns 409 if the user is already a member or already invited.
+   * As `client.projects.members.add`, which has the description.
    */
   addMember (input: AddMemberInput): Answer<Member | Invitation>
   /**
    * Get a member: `GET /v1/projects/{id}/members/{member_id}`
    *
-   * Returns a member of a project. Requires the role `viewer`.
+   * As `client.projects.members.get`, which has the description.
    */
   getMember (input: GetMemberInput): Answer<Member>
   /**
    * Update a member: `PUT /v1/projects/{id}/members/{member_id}`
    *
-   * Changes the role or the metadata of a member. Owners can change all members. Admins can change members who are not owners, but cannot make them owners. `role` and `custom_role_id` cannot be sent together. Returns 409 if the last owner would be demoted (constraint `last_owner`), and 403 if the custom role is not of the organization of the project (`custom_role`).
+   * As `client.projects.members.update`, which has the description.
    */
   updateMember (input: UpdateMemberInput): Answer<Member>
   /**
    * Remove a member: `DELETE /v1/projects/{id}/members/{member_id}`
    *
-   * Removes a member from a project. You can always remove yourself to leave a project, also an archived one. Owners can remove all members, and admins can remove members who are not owners. The pending invitations and the file links that the member created in the project end. Returns 409 for the last owner (constraint `last_owner`), and for an owner or admin of the organization of the project (`organization_role`).
+   * As `client.projects.members.remove`, which has the description.
    */
   removeMember (input: RemoveMemberInput): Answer<undefined>
   /**
    * List invitations: `GET /v1/projects/{id}/invitations`
    *
-   * Returns the invitations of a project. Requires the role `admin`.
+   * As `client.projects.invitations.list`, which has the description.
    */
   listInvitations: ListMethod<ListInvitationsInput, InvitationList, Invitation>
   /**
    * Get an invitation: `GET /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Returns an invitation to a project. Admins of the project and the invited user can read it; for an invitation of an email address, the user has verified the address. For other users it does not exist (404).
+   * As `client.projects.invitations.get`, which has the description.
    */
   getInvitation (input: GetInvitationInput): Answer<Invitation>
   /**
    * Revoke an invitation: `DELETE /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined, or has expired.
+   * As `client.projects.invitations.revoke`, which has the description.
    */
   revokeInvitation (input: RevokeInvitationInput): Answer<undefined>
   /**
    * Accept an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/accept`
    *
-   * Makes you a member of the project with the role and the metadata of the invitation. It must be for you, or for your verified email address (otherwise 404). Accepting it again returns the same membership. Returns 409 if the invitation is not pending or the project is archived.
+   * As `client.projects.invitations.accept`, which has the description.
    */
   acceptInvitation (input: AcceptInvitationInput): Answer<Member>
   /**
    * Resend an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/resend`
    *
-   * Makes a pending or expired invitation valid for 14 days from now, e-mails it again if the server sends e-mails, and emits `invitation.resent`. Requires the role `admin`, or `owner` for the invitation of an owner. Returns 409 if the invitation was accepted, declined or revoked.
+   * As `client.projects.invitations.resend`, which has the description.
    */
   resendInvitation (input: ResendInvitationInput): Answer<Invitation>
   /**
    * Decline an invitation: `POST /v1/projects/{id}/invitations/{invitation_id}/decline`
    *
-   * Declines an invitation to your email address, so that it cannot be accepted. The admins of the project can invite you again. Your email address must be verified and match the invitation (otherwise 404). Returns a declined invitation as it is, and 409 if the invitation was accepted or revoked, or has expired.
+   * As `client.projects.invitations.decline`, which has the description.
    */
   declineInvitation (input: DeclineInvitationInput): Answer<Invitation>
   /**
    * List files: `GET /v1/storage/files`
    *
-   * Returns the files of a project, or your own files outside any project if `project_id` is omitted. With `project_id=*`, all files that you can read.
+   * As `client.storage.files.list`, which has the description.
    */
   listFiles: OptionalListMethod<ListFilesInput, StoredFileList, StoredFile>
   /**
    * Upload a file: `POST /v1/storage/upload`
    *
-   * Uploads a file in one multipart request, with its fields in any order. The server detects the content type from the bytes. Uploads are atomic and durable: a rejected or interrupted upload leaves nothing behind. Returns 413 with the constraint `quota` if the file would exceed the storage quota of the user or project. Fields before the file are checked before the file is received.
-   * `on_conflict` says what happens if another file has the same folder and name: `duplicate` (default), `fail`, `rename` or `replace`. Of several requests at once, one creates the file at the place, and the others see it.
+   * As `client.storage.files.upload`, which has the description.
    */
   uploadFile (input: UploadFileInput): Answer<StoredFile>
   /**
    * Create a resumable upload: `POST /v1/storage/uploads`
    *
-   * Creates a tus 1.0.0 upload. The request body may contain the first bytes; send the other bytes to the
-   * URL in `Location`. An upload of length 0 creates the file immediately.
-   *
-   * `Upload-Metadata` accepts the fields of `uploadFile`: `filename` (or `name`), `filetype` (or `type`),
-   * `project_id`, `path` or `folder_id`, `visibility`, `metadata` (a JSON object), `tags` (a JSON array
-   * or a comma-separated list), `expires_at` or `expires_in_seconds`, `sha256` and `on_conflict`. Other
-   * keys are stored and returned, but have no effect.
-   *
-   * The upload reserves its length in the storage quota until it is finished, deleted or expired; 413 with
-   * the constraint `quota` means that there is not enough space. A limit applies to the unfinished uploads
-   * of a user; above it, the request returns 403 with the constraint `uploads`.
-   *
-   * `on_conflict` takes effect when the upload completes. With `fail`, a file that has the same folder and
-   * name already is reported at once, by 409 with the constraint `name_taken`.
-   *
-   * If the first bytes are rejected or interrupted, no upload is created, unless the request has an
-   * `Idempotency-Key` to retry with. If they do not match `Upload-Checksum`, the upload is created without
-   * them. `Upload-Concat` and `Upload-Defer-Length` are not supported and return 400.
+   * As `client.storage.uploads.create`, which has the description.
    */
   createUpload (input: CreateUploadInput): Answer<Upload>
   /**
    * Get tus capabilities: `OPTIONS /v1/storage/uploads`
    *
-   * Returns the tus version, extensions, checksum algorithms and maximum file size that the server supports, as response headers. No API key required.
+   * As `client.storage.uploads.options`, which has the description.
    */
   getUploadOptions (input?: GetUploadOptionsInput): Answer<undefined>
   /**
    * Get the progress of an upload: `GET /v1/storage/uploads/{id}`
    *
-   * Returns the offset at which to resume; tus clients send HEAD. If the request has `Tus-Resumable`, the server first ends a stalled request that still holds the upload, so that the offset is current. `file_id` is set when the upload is finished. Returns 410 when the upload has expired.
+   * As `client.storage.uploads.get`, which has the description.
    */
   getUpload (input: GetUploadInput): Answer<Upload>
   /**
    * Delete an upload: `DELETE /v1/storage/uploads/{id}`
    *
-   * Cancels the upload and deletes its bytes immediately. If the upload is finished, its file is kept. Clients that cannot send DELETE can send POST with `X-HTTP-Method-Override: DELETE`.
+   * As `client.storage.uploads.delete`, which has the description.
    */
   deleteUpload (input: DeleteUploadInput): Answer<undefined>
   /**
    * Append bytes to an upload: `PATCH /v1/storage/uploads/{id}`
    *
-   * Appends the body at `Upload-Offset`, which must be the current offset of the upload; otherwise the
-   * request returns 409. Acknowledged bytes are durable, and bytes received before a broken connection are
-   * kept. With `Upload-Checksum`, the body is stored completely or, on a mismatch (460), not at all.
-   *
-   * The last byte creates the file. If `on_conflict` is `fail` and another file has the same folder and
-   * name by then, the request returns 409 with the constraint `name_taken`, and the upload is deleted.
-   * Until the file exists, `Upload-Offset` stays below the length; send
-   * the last byte again.
-   *
-   * Only one request at a time writes to an upload. A new request ends a stalled one; otherwise it waits
-   * and then returns 409. Clients that cannot send PATCH can send POST with
-   * `X-HTTP-Method-Override: PATCH`.
+   * As `client.storage.uploads.append`, which has the description.
    */
   appendUpload (input: AppendUploadInput): Answer<undefined>
   /**
    * Get URLs for the parts of an upload: `POST /v1/storage/uploads/{id}/parts`
    *
-   * Returns URLs of the bucket, to which the client sends the parts of an upload with PUT, several at once and in any order. Each URL takes exactly the bytes of its part. The response has the first 100 parts that have not arrived; repeat the request for the others, and after an interruption. Then call `completeUpload`. Returns 409 with the constraint `no_bucket` if the server keeps files on its disk, and with `offset` if the upload has received bytes by PATCH.
+   * As `client.storage.uploads.signParts`, which has the description.
    */
   signUploadParts (input: SignUploadPartsInput): Answer<UploadParts>
   /**
    * Complete an upload whose parts are in the bucket: `POST /v1/storage/uploads/{id}/complete`
    *
-   * Creates the file of an upload when all of its parts are in the bucket. The server reads the bytes once for their SHA-256. Returns 409 with the constraint `parts` if parts are missing, and 460 if the SHA-256 is not that of the upload's metadata: the upload is then deleted. A repeated request returns the same upload.
+   * As `client.storage.uploads.complete`, which has the description.
    */
   completeUpload (input: CompleteUploadInput): Answer<Upload>
   /**
    * Get a file: `GET /v1/storage/files/{id}`
    *
-   * Returns the metadata of a file. Use `downloadFile` to get its content.
+   * As `client.storage.files.get`, which has the description.
    */
   getFile (input: GetFileInput): Answer<StoredFile>
   /**
    * Update a file: `PUT /v1/storage/files/{id}`
    *
-   * Changes the attributes of a file, but not its content. Omitted fields stay as they are. `metadata` is merged key by key, and `tags` are replaced as a whole. With `on_conflict`, other files with the same folder and name are a conflict; the file keeps its id in any case.
+   * As `client.storage.files.update`, which has the description.
    */
   updateFile (input: UpdateFileInput): Answer<StoredFile>
   /**
    * Delete a file: `DELETE /v1/storage/files/{id}`
    *
-   * Moves a file to the trash, and deletes the documents created from it. In the trash the file counts toward the quota, its links do not work, and only `restoreFile` brings it back. It is deleted after some days (by default 30). With `permanent=true`, or on a server without a trash, the file and its links are deleted immediately and the quota is free at once. Downloads in progress complete. The operator's store keeps the bytes for some more days (by default 7) for backups, without access by the API.
+   * As `client.storage.files.delete`, which has the description.
    */
   deleteFile (input: DeleteFileInput): Answer<undefined>
   /**
    * Replace the content of a file: `PUT /v1/storage/files/{id}/content`
    *
-   * Uploads another content for a file, in one multipart request as `uploadFile`. The file keeps its id, name, links and other attributes, and its `content_version` increases by one. The former content becomes a version: the server keeps some of them (by default 20, for 90 days), and their bytes count in the quota. The same bytes change nothing. Documents that were created from the file keep the former content. `If-Match` takes the `ETag` of `getFile`. A rejected or interrupted upload changes nothing and leaves nothing behind. Returns 413 with the constraint `quota` if there is no room for the content.
+   * As `client.storage.files.replace`, which has the description.
    */
   replaceFileContent (input: ReplaceFileContentInput): Answer<StoredFile>
   /**
    * List the versions of a file: `GET /v1/storage/files/{id}/versions`
    *
-   * Returns the former contents of a file. The present content is not a version. The server keeps some of them (by default 20), for some days after they were replaced (by default 90).
+   * As `client.storage.files.versions.list`, which has the description.
    */
   listFileVersions: ListMethod<ListFileVersionsInput, FileVersionList, FileVersion>
   /**
    * Get a version: `GET /v1/storage/files/{id}/versions/{version_id}`
    *
-   * Returns a version of a file. Use `downloadFileVersion` to get its content.
+   * As `client.storage.files.versions.get`, which has the description.
    */
   getFileVersion (input: GetFileVersionInput): Answer<FileVersion>
   /**
    * Delete a version: `DELETE /v1/storage/files/{id}/versions/{version_id}`
    *
-   * Deletes a version. Its bytes are free in the quota at once. The operator's store keeps them for some more days (by default 7) for backups, without access by the API.
+   * As `client.storage.files.versions.delete`, which has the description.
    */
   deleteFileVersion (input: DeleteFileVersionInput): Answer<undefined>
   /**
    * Download a version: `GET /v1/storage/files/{id}/versions/{version_id}/content`
    *
-   * Returns the content of a version, or one range of its bytes, as `downloadFile` does. Versions of public files need an API key, too.
+   * As `client.storage.files.versions.content.download`, which has the description.
    */
   downloadFileVersion (input: DownloadFileVersionInput): Promise<Response>
   /**
    * Restore a version: `POST /v1/storage/files/{id}/versions/{version_id}/restore`
    *
-   * Makes a version the content of the file again, without copying bytes. The present content becomes a version with a new id, and the restored one is no version any more. The `content_version` of the file increases by one. If the bytes are the same, nothing changes.
+   * As `client.storage.files.versions.restore`, which has the description.
    */
   restoreFileVersion (input: RestoreFileVersionInput): Answer<StoredFile>
   /**
    * Copy a file: `POST /v1/storage/files/{id}/copy`
    *
-   * Creates a file with the same content, name, metadata and tags. It is private, does not expire and has no links. Needs the role viewer in the project of the file, and the role editor in the project of the copy. The bytes count in the quota there: 413 with the constraint `quota` means that there is not enough space. With `replace`, the copied file itself is not replaced.
+   * As `client.storage.files.copy`, which has the description.
    */
   copyFile (input: CopyFileInput): Answer<StoredFile>
   /**
    * Move a file: `POST /v1/storage/files/{id}/move`
    *
-   * Moves a file to another folder, or to another project; it keeps its id. Needs the role editor in both projects. A file that leaves its project, or your own files, loses its links and the documents that were created from it, and its bytes count in the quota of the other project: 413 with the constraint `quota` means that there is not enough space. Members of the former project get the event `file.deleted`, those of the other one `file.created`. Outside of projects, the file belongs to you.
+   * As `client.storage.files.move`, which has the description.
    */
   moveFile (input: MoveFileInput): Answer<StoredFile>
   /**
    * Change many files: `POST /v1/storage/batch`
    *
-   * Does one action with up to 1,000 files, which may be in several projects:
-   *
-   * - `move` puts files into a folder of their project (or of your own files), as `moveFile` does.
-   * - `trash` moves files to the trash, as `deleteFile` does.
-   * - `delete` deletes files, or files in the trash, permanently.
-   * - `restore` takes files out of the trash, as `restoreFile` does.
-   * - `tag` changes the tags and the metadata of files, as `updateFile` does.
-   *
-   * The answer has a result for each id, in the order of `ids`. A file for which the action is not
-   * possible has the error that the single operation returns, and the other files are changed
-   * nevertheless. Files that you cannot see do not exist for you: `NOT_FOUND`. All changes are committed
-   * together: after an answer with another status than 200, nothing has changed.
+   * As `client.storage.batch`, which has the description.
    */
   batchFiles (input: BatchFilesInput): Answer<FileBatchResults>
   /**
    * Download a file: `GET /v1/storage/files/{id}/download`
    *
-   * Returns the content of a file, or one range of its bytes. Files with the visibility `public` need no API key. Content that a browser could execute is always sent as an attachment. A server that stores files in S3 may answer 302 with a presigned URL that is valid for five minutes; there, only images, audio and video are shown inline. 503 with the constraint `content` means that the store has lost the content of the file.
+   * As `client.storage.files.download`, which has the description.
    */
   downloadFile (input: DownloadFileInput): Promise<Response>
   /**
    * List the links of a file: `GET /v1/storage/files/{id}/links`
    *
-   * Returns the links of a file, including expired, revoked and used-up links until they are removed.
+   * As `client.storage.files.links.list`, which has the description.
    */
   listFileLinks: ListMethod<ListFileLinksInput, FileLinkList, FileLink>
   /**
    * Create a link to a file: `POST /v1/storage/files/{id}/links`
    *
-   * Creates a URL with which anyone can download the file without an API key. The `url` is returned only in this response.
+   * As `client.storage.files.links.create`, which has the description.
    */
   createFileLink (input: CreateFileLinkInput): Answer<FileLinkWithUrl>
   /**
    * Get a link: `GET /v1/storage/files/{id}/links/{link_id}`
    *
-   * Returns a link without its `url`, which is returned only when the link is created.
+   * As `client.storage.files.links.get`, which has the description.
    */
   getFileLink (input: GetFileLinkInput): Answer<FileLink>
   /**
    * Revoke a link: `DELETE /v1/storage/files/{id}/links/{link_id}`
    *
-   * Disables a link for all requests that start after this one. Idempotent.
+   * As `client.storage.files.links.revoke`, which has the description.
    */
   revokeFileLink (input: RevokeFileLinkInput): Answer<undefined>
   /**
    * List links: `GET /v1/storage/links`
    *
-   * Returns the links of all files of a project, or of your own files outside any project if `project_id` is omitted. With `project_id=*`, those of all files whose links you can list. Expired, revoked and used-up links are included until they are removed.
+   * As `client.storage.links.list`, which has the description.
    */
   listAllFileLinks: OptionalListMethod<ListAllFileLinksInput, FileLinkList, FileLink>
   /**
    * Download a file by link: `GET /v1/storage/links/{token}`
    *
-   * Returns the content of the linked file, or one range of its bytes. No API key required. Every response with content counts toward `max_downloads`, including ranges. Returns 410 when the link is expired, revoked or used up.
+   * As `client.storage.links.download`, which has the description.
    */
   downloadByLink (input: DownloadByLinkInput): Promise<Response>
   /**
    * Create an archive: `POST /v1/storage/archives`
    *
-   * Creates an archive of files as they are now: those in `file_ids`, or those of a folder and its subfolders. Its content is made when it is downloaded. An archive is available for a day; of a user, the latest five are. Names that are taken get a number. At most 100,000 files; 409 with the constraint `empty` means that there are none.
+   * As `client.storage.archives.create`, which has the description.
    */
   createArchive (input: CreateArchiveInput): Answer<Archive>
   /**
    * Get an archive: `GET /v1/storage/archives/{id}`
    *
-   * Returns an archive. An archive that has expired returns 404.
+   * As `client.storage.archives.get`, which has the description.
    */
   getArchive (input: GetArchiveInput): Answer<Archive>
   /**
    * Download an archive: `GET /v1/storage/archives/{id}/content`
    *
-   * Returns the ZIP, or one range of its bytes, so that an interrupted download can be resumed. The files are not compressed. If one of them was deleted or moved meanwhile, the connection is closed.
+   * As `client.storage.archives.content.download`, which has the description.
    */
   downloadArchive (input: DownloadArchiveInput): Promise<Response>
   /**
    * List upload links: `GET /v1/storage/upload-links`
    *
-   * Returns the upload links of a project, or your own outside any project if `project_id` is omitted. With `project_id=*`, all upload links that you can list. Links that have ended are included until they are removed, 30 days after they expire.
+   * As `client.storage.uploadLinks.list`, which has the description.
    */
   listUploadLinks: OptionalListMethod<ListUploadLinksInput, UploadLinkList, UploadLink>
   /**
    * Create an upload link: `POST /v1/storage/upload-links`
    *
-   * Creates a link with which anyone can upload files without an API key. You own the uploaded files, and they count in the storage quota of the project, or in yours. `url` is a page for people, `upload_url` and `tus_url` are for programs; all are returned only in this response. In a project the link ends when you may no longer upload files there.
+   * As `client.storage.uploadLinks.create`, which has the description.
    */
   createUploadLink (input: CreateUploadLinkInput): Answer<UploadLinkWithUrl>
   /**
    * Get an upload link: `GET /v1/storage/upload-links/{id}`
    *
-   * Returns an upload link without its URLs, which are returned only when it is created.
+   * As `client.storage.uploadLinks.get`, which has the description.
    */
   getUploadLink (input: GetUploadLinkInput): Answer<UploadLink>
   /**
    * Revoke an upload link: `DELETE /v1/storage/upload-links/{id}`
    *
-   * Ends a link: uploads that have not completed are refused and deleted. The files that were uploaded stay. Idempotent.
+   * As `client.storage.uploadLinks.revoke`, which has the description.
    */
   revokeUploadLink (input: RevokeUploadLinkInput): Answer<undefined>
   /**
    * Upload a file by link: `POST /v1/storage/upload-links/{token}/files`
    *
-   * Uploads a file to where the link leads. No API key required. The limits of the link are checked before the file is received, with its declared type and the length of the request, and again when it has arrived. Uploads in progress count toward `max_files`: if there is no other place, the request returns 409 with the constraint `in_progress`. Returns 410 when the link is expired, revoked or used up, 415 for another type than those of the link, and 413 for a file that is larger than the link allows, or for which there is no room.
+   * As `client.storage.uploadLinks.upload`, which has the description.
    */
   uploadByLink (input: UploadByLinkInput): Answer<LinkUploadReceipt>
   /**
    * Create a resumable upload by link: `POST /v1/storage/upload-links/{token}/uploads`
    *
-   * Creates a tus 1.0.0 upload to where the link leads, as `createUpload` does. No API key required. `Upload-Metadata` accepts `filename` (or `name`), `filetype` (or `type`) and `sha256`; the link decides the rest. The limits of the link are checked before the first byte, with the declared type and the length, and again when all bytes have arrived. Unfinished uploads count toward `max_files`, and reserve their length in the storage quota. Errors are those of `uploadByLink`.
+   * As `client.storage.uploadLinks.createUpload`, which has the description.
    */
   createLinkUpload (input: CreateLinkUploadInput): Answer<LinkUploadProgress>
   /**
    * Get the progress of an upload by link: `GET /v1/storage/upload-links/{token}/uploads/{id}`
    *
-   * Returns the offset at which to resume, as `getUpload` does. No API key required. A finished upload can be read when the link has ended, until the upload expires.
+   * As `client.storage.uploadLinks.getUpload`, which has the description.
    */
   getLinkUpload (input: GetLinkUploadInput): Answer<LinkUploadProgress>
   /**
    * Delete an upload by link: `DELETE /v1/storage/upload-links/{token}/uploads/{id}`
    *
-   * Cancels the upload, deletes its bytes immediately and gives its place back to the link. If the upload is finished, its file is kept. No API key required.
+   * As `client.storage.uploadLinks.deleteUpload`, which has the description.
    */
   deleteLinkUpload (input: DeleteLinkUploadInput): Answer<undefined>
   /**
    * Append bytes to an upload by link: `PATCH /v1/storage/upload-links/{token}/uploads/{id}`
    *
-   * Appends the body at `Upload-Offset`, as `appendUpload` does. No API key required. The last byte creates the file. If the link refuses the file by then, because of its type or because the link has ended, the upload is deleted.
+   * As `client.storage.uploadLinks.appendUpload`, which has the description.
    */
   appendLinkUpload (input: AppendLinkUploadInput): Answer<undefined>
   /**
@@ -3845,145 +3780,145 @@ export interface Methods {
   /**
    * Get a file as an image: `GET /v1/storage/files/{id}/image`
    *
-   * Returns a picture in a size of at most 2048 × 2048 pixels, without its metadata; of an animation, the first frame, and of a PDF, the first page. PNG, JPEG, WebP, GIF, AVIF and PDF files can be shown, up to 50 MiB. `width` and `height` are rounded up to the next of 16, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536 and 2048; if one is omitted, it follows from the other, and by default the image fits into 1024 × 1024 pixels. 409 with the constraint `picture` means that the file cannot be shown. Files with the visibility `public` need no API key.
+   * As `client.storage.files.image.get`, which has the description.
    */
   getFileImage (input: GetFileImageInput): Promise<Response>
   /**
    * Get a file as an image by link: `GET /v1/storage/links/{token}/image`
    *
-   * Returns the linked file as `getFileImage` does. No API key required. Every response with an image counts toward `max_downloads`. Returns 410 when the link is expired, revoked or used up.
+   * As `client.storage.links.image.get`, which has the description.
    */
   getImageByLink (input: GetImageByLinkInput): Promise<Response>
   /**
    * Get storage usage: `GET /v1/storage/usage`
    *
-   * Returns the number of files, their size and the quota of a project, or of your own files outside any project if `project_id` is omitted.
+   * As `client.storage.usage.get`, which has the description.
    */
   getStorageUsage (input?: GetStorageUsageInput): Answer<StorageUsage>
   /**
    * List folders: `GET /v1/storage/folders`
    *
-   * Returns the folders at the root of a project, or of your own files outside any project if `project_id` is omitted. With `parent_id`, those in a folder, or with `*` the folders of all levels.
+   * As `client.storage.folders.list`, which has the description.
    */
   listFolders: OptionalListMethod<ListFoldersInput, FolderList, Folder>
   /**
    * Create a folder: `POST /v1/storage/folders`
    *
-   * Creates a folder. Uploads to a path create its folders, too. Returns 409 with the constraint `name_taken` if the place has a folder with this name, and 403 with the constraint `folders` if the project, or your own files, have 10,000 folders.
+   * As `client.storage.folders.create`, which has the description.
    */
   createFolder (input: CreateFolderInput): Answer<Folder>
   /**
    * Get a folder: `GET /v1/storage/folders/{id}`
    *
-   * Returns a folder. A folder that is being deleted is 404.
+   * As `client.storage.folders.get`, which has the description.
    */
   getFolder (input: GetFolderInput): Answer<Folder>
   /**
    * Rename or move a folder: `PUT /v1/storage/folders/{id}`
    *
-   * Changes the name, the parent folder or the metadata of a folder. The files and folders in it move with it. Omitted fields stay as they are; `metadata` is merged key by key. Returns 409 with the constraint `name_taken` if the place has another folder with this name, `cycle` if the new parent is the folder itself or in it, and `path_length` if a path would become too long.
+   * As `client.storage.folders.update`, which has the description.
    */
   updateFolder (input: UpdateFolderInput): Answer<Folder>
   /**
    * Delete a folder: `DELETE /v1/storage/folders/{id}`
    *
-   * Deletes a folder with everything in it. The folder, its files and folders are not visible at once, and its name is free. A job moves the files to the trash and deletes the documents that were created from them. `cancelJob` stops it: the folder comes back with the files that are left.
+   * As `client.storage.folders.delete`, which has the description.
    */
   deleteFolder (input: DeleteFolderInput): Answer<Job>
   /**
    * List the shares of a folder: `GET /v1/storage/folders/{id}/shares`
    *
-   * Returns the people with whom the folder is shared. Shares of the folders above it, which count for it, too, are not included.
+   * As `client.storage.folders.shares.list`, which has the description.
    */
   listShares: ListMethod<ListSharesInput, ShareList, Share>
   /**
    * Share a folder: `POST /v1/storage/folders/{id}/shares`
    *
-   * Shares a folder, and everything below it, with the user who has this email address and has verified it, now or later. `viewer` reads files and lists folders; `editor` also uploads, changes and deletes files and creates folders, which belong to you or to the project and count in that quota. The answer does not say whether the address has an account. The share counts as long as you may share the folder yourself. Returns 409 with the constraint `share_exists` if the folder is shared with the address already, and 403 with the constraint `shares` if it has 100 shares.
+   * As `client.storage.folders.shares.create`, which has the description.
    */
   createShare (input: CreateShareInput): Answer<Share>
   /**
    * Get a share: `GET /v1/storage/folders/{id}/shares/{share_id}`
    *
-   * Returns a share of a folder.
+   * As `client.storage.folders.shares.get`, which has the description.
    */
   getShare (input: GetShareInput): Answer<Share>
   /**
    * End a share: `DELETE /v1/storage/folders/{id}/shares/{share_id}`
    *
-   * Ends a share. What the person has uploaded stays.
+   * As `client.storage.folders.shares.delete`, which has the description.
    */
   deleteShare (input: DeleteShareInput): Answer<undefined>
   /**
    * List the folders that are shared with you: `GET /v1/storage/shared`
    *
-   * Returns the shares that count for you now: those with your verified email address. Their `folder_id` leads to the items of the folder.
+   * As `client.storage.shared.list`, which has the description.
    */
   listSharedFolders: OptionalListMethod<ListSharedFoldersInput, ShareList, Share>
   /**
    * Get a share with you: `GET /v1/storage/shared/{id}`
    *
-   * Returns a share that counts for you now.
+   * As `client.storage.shared.get`, which has the description.
    */
   getSharedFolder (input: GetSharedFolderInput): Answer<Share>
   /**
    * Leave a shared folder: `DELETE /v1/storage/shared/{id}`
    *
-   * Ends a share with you.
+   * As `client.storage.shared.leave`, which has the description.
    */
   leaveSharedFolder (input: LeaveSharedFolderInput): Answer<undefined>
   /**
    * List the items of a folder: `GET /v1/storage/items`
    *
-   * Returns the folders and files in a folder, or at the root: first the folders by name, then the files by name.
+   * As `client.storage.items.list`, which has the description.
    */
   listStorageItems: OptionalListMethod<ListStorageItemsInput, StorageItemList, StorageItem>
   /**
    * List the trash: `GET /v1/storage/trash`
    *
-   * Returns the files in the trash of a project, or your own outside any project if `project_id` is omitted.
+   * As `client.storage.trash.list`, which has the description.
    */
   listTrash: OptionalListMethod<ListTrashInput, StoredFileList, StoredFile>
   /**
    * Empty the trash: `POST /v1/storage/trash/empty`
    *
-   * Begins a job that deletes the files that are in the trash now, permanently. `cancelJob` stops it; what it has deleted is lost.
+   * As `client.storage.trash.empty`, which has the description.
    */
   emptyTrash (input: EmptyTrashInput): Answer<Job>
   /**
    * Get a file in the trash: `GET /v1/storage/trash/{id}`
    *
-   * Returns the metadata of a file in the trash.
+   * As `client.storage.trash.get`, which has the description.
    */
   getTrashedFile (input: GetTrashedFileInput): Answer<StoredFile>
   /**
    * Delete a file in the trash: `DELETE /v1/storage/trash/{id}`
    *
-   * Deletes a file in the trash permanently. Its quota is free at once.
+   * As `client.storage.trash.delete`, which has the description.
    */
   deleteTrashedFile (input: DeleteTrashedFileInput): Answer<undefined>
   /**
    * Restore a file from the trash: `POST /v1/storage/trash/{id}/restore`
    *
-   * Puts a file back to its path, whose folders are created if they are gone. Its links work again; the documents that were created from it stay deleted. With `on_conflict`, other files with the same folder and name are a conflict.
+   * As `client.storage.trash.restore`, which has the description.
    */
   restoreFile (input: RestoreFileInput): Answer<StoredFile>
   /**
    * List jobs: `GET /v1/jobs`
    *
-   * Returns the jobs of a project, or your own outside any project if `project_id` is omitted. Finished jobs are kept for 30 days.
+   * As `client.jobs.list`, which has the description.
    */
   listJobs: OptionalListMethod<ListJobsInput, JobList, Job>
   /**
    * Get a job: `GET /v1/jobs/{id}`
    *
-   * Returns a job and how much of it is done.
+   * As `client.jobs.get`, which has the description.
    */
   getJob (input: GetJobInput): Answer<Job>
   /**
    * Cancel a job: `POST /v1/jobs/{id}/cancel`
    *
-   * Stops a job. What it has done stays done. A folder whose deletion is canceled comes back with the files that are left, with a number in its name if that is taken by now, and at the root if its parent is gone. A job that was canceled before is returned; one that has ended otherwise is 409 INVALID_STATE.
+   * As `client.jobs.cancel`, which has the description.
    */
   cancelJob (input: CancelJobInput): Answer<Job>
   /**
@@ -4075,693 +4010,667 @@ export interface Methods {
   /**
    * List models: `GET /v1/ai/models`
    *
-   * Returns the models of the configured providers and the built-in `extractive-1`. `extractive-1` is not a language model: it quotes and cites the sentences of your knowledge bases that match a question, and says so if there are none.
+   * As `client.ai.models.list`, which has the description.
    */
   listModels: OptionalListMethod<ListModelsInput, ModelList, Model>
   /**
    * Search several knowledge bases: `POST /v1/ai/search`
    *
-   * Returns the passages of several knowledge bases that match the query best, in one ranking. `searchKnowledgeBase` searches one.
+   * As `client.ai.search`, which has the description.
    */
   searchKnowledgeBases (input: SearchKnowledgeBasesInput): Answer<PassageList>
   /**
    * Get AI usage for today: `GET /v1/ai/usage`
    *
-   * Returns the requests, tokens and cost of all your API keys since midnight UTC. Interrupted streams count too.
+   * As `client.ai.usage.get`, which has the description.
    */
   getAiUsage (input?: GetAiUsageInput): Answer<AiUsage>
   /**
    * Create a chat completion: `POST /v1/ai/chat`
    *
-   * Generates an answer and returns it when it is complete. To receive the answer as it is generated, use
-   * `streamChat`.
-   *
-   * Send either `message` or `messages`. `message` is added to the session, which provides the context.
-   * Without `session_id`, a new session is created, unless your settings disable chat history. `messages`
-   * is a whole conversation; only the answer is stored, for 24 hours.
-   *
-   * Answers cite passages from `knowledge_base_ids`, or from the 100 newest knowledge bases of
-   * `project_id`, or from the knowledge bases of the session, as far as you can read them. If none is
-   * named, `extractive-1` searches the 100 newest knowledge bases of the session's project, or your own
-   * outside any project; other models search none. `filters` restricts the search to some documents.
-   * `searched` in the answer names what was searched.
-   *
-   * Generation stops when the client disconnects; the partial answer is stored with the status
-   * `canceled`. Returns 409 while the session is generating another answer, and 503 with `Retry-After` if
-   * the provider is busy or fails.
+   * As `client.ai.chat`, which has the description.
    */
   createChat (input: CreateChatInput): Answer<ChatResponse>
   /**
    * Stream a chat completion: `POST /v1/ai/chat/stream`
    *
-   * Same as `createChat`, but returns the answer as server-sent events while it is generated, each with an increasing `id`. The last event is `message.completed` or `error`. If the connection breaks, generation stops unless another client follows the answer; resume with `streamMessage` and `Last-Event-ID`.
+   * As `client.ai.chat.stream`, which has the description.
    */
   streamChat (input: StreamChatInput): AnswerStream<StreamChatEvent, ChatResponse>
   /**
    * List sessions: `GET /v1/ai/sessions`
    *
-   * Returns the sessions of a project, or your own sessions outside any project if `project_id` is omitted. With `project_id=*`, all sessions that you can read.
+   * As `client.ai.sessions.list`, which has the description.
    */
   listSessions: OptionalListMethod<ListSessionsInput, SessionList, Session>
   /**
    * Create a session: `POST /v1/ai/sessions`
    *
-   * Creates an empty session, in a project or for yourself. Add messages with `createChat` or `streamChat`.
+   * As `client.ai.sessions.create`, which has the description.
    */
   createSession (input: CreateSessionInput): Answer<Session>
   /**
    * Get a session: `GET /v1/ai/sessions/{id}`
    *
-   * Returns a session without its messages. Use `listSessionMessages` to get them.
+   * As `client.ai.sessions.get`, which has the description.
    */
   getSession (input: GetSessionInput): Answer<Session>
   /**
    * Update a session: `PUT /v1/ai/sessions/{id}`
    *
-   * Changes the fields that are sent. An archived session accepts no messages.
+   * As `client.ai.sessions.update`, which has the description.
    */
   updateSession (input: UpdateSessionInput): Answer<Session>
   /**
    * Delete a session: `DELETE /v1/ai/sessions/{id}`
    *
-   * Deletes a session and its messages permanently. If an answer is being generated, generation stops.
+   * As `client.ai.sessions.delete`, which has the description.
    */
   deleteSession (input: DeleteSessionInput): Answer<undefined>
   /**
    * List the messages of a session: `GET /v1/ai/sessions/{id}/messages`
    *
-   * Returns the messages of a session in the order of the conversation, newest first by default.
+   * As `client.ai.sessions.messages.list`, which has the description.
    */
   listSessionMessages: ListMethod<ListSessionMessagesInput, MessageList, Message>
   /**
    * Get a message: `GET /v1/ai/messages/{id}`
    *
-   * Returns a message of a session, or the answer of a chat without a session. Such an answer is deleted after 24 hours.
+   * As `client.ai.messages.get`, which has the description.
    */
   getMessage (input: GetMessageInput): Answer<Message>
   /**
    * Update a user message: `PUT /v1/ai/messages/{id}`
    *
-   * Changes the content or metadata of a user message. New content deletes all later messages of the session; call `regenerateMessage` to generate a new answer. Returns 409 for the content of other messages and while the session is generating an answer.
+   * As `client.ai.messages.update`, which has the description.
    */
   updateMessage (input: UpdateMessageInput): Answer<Message>
   /**
    * Cancel an answer: `POST /v1/ai/messages/{id}/cancel`
    *
-   * Stops an answer that is being generated. The partial content is stored with the status `canceled`. Returns a canceled answer as it is, and 409 if the answer has ended otherwise.
+   * As `client.ai.messages.cancel`, which has the description.
    */
   cancelMessage (input: CancelMessageInput): Answer<Message>
   /**
    * Send the results of tool calls: `POST /v1/ai/messages/{id}/tool-results`
    *
-   * Stores the results of the `tool_calls` of an answer in a session, and generates the next answer. The tools that the model may call then are in `tools`. Returns 409 if the session has gone on after the message; an answer that failed or was canceled is replaced. In a stream of `streamChat`, `message.completed` has the calls.
+   * As `client.ai.messages.toolResults.send`, which has the description.
    */
   sendToolResults (input: SendToolResultsInput): Answer<ChatResponse>
   /**
    * Regenerate an answer: `POST /v1/ai/messages/{id}/regenerate`
    *
-   * Generates a new answer to a user message of a session; send the id of the message or of its answer. The old answer and all later messages are deleted.
+   * As `client.ai.messages.regenerate`, which has the description.
    */
   regenerateMessage (input: RegenerateMessageInput): Answer<ChatResponse>
   /**
    * Stream an answer: `GET /v1/ai/messages/{id}/stream`
    *
-   * Returns an answer as server-sent events, with the same events as `streamChat`: from the beginning, or after `Last-Event-ID`. Content generated earlier arrives as one event. Returns 409 for a message that is not an answer.
+   * As `client.ai.messages.stream`, which has the description.
    */
   streamMessage (input: StreamMessageInput): AnswerStream<StreamMessageEvent, ChatResponse>
   /**
    * List knowledge bases: `GET /v1/ai/knowledge`
    *
-   * Returns the knowledge bases of a project, or your own outside any project if `project_id` is omitted. With `project_id=*`, all that you can read.
+   * As `client.ai.knowledge.list`, which has the description.
    */
   listKnowledgeBases: OptionalListMethod<ListKnowledgeBasesInput, KnowledgeBaseList, KnowledgeBase>
   /**
    * Create a knowledge base: `POST /v1/ai/knowledge`
    *
-   * Creates an empty knowledge base, in a project or for yourself. Add content with `createDocument`.
+   * As `client.ai.knowledge.create`, which has the description.
    */
   createKnowledgeBase (input: CreateKnowledgeBaseInput): Answer<KnowledgeBase>
   /**
    * Get a knowledge base: `GET /v1/ai/knowledge/{id}`
    *
-   * Returns a knowledge base and the number of its documents in each status.
+   * As `client.ai.knowledge.get`, which has the description.
    */
   getKnowledgeBase (input: GetKnowledgeBaseInput): Answer<KnowledgeBase>
   /**
    * Update a knowledge base: `PUT /v1/ai/knowledge/{id}`
    *
-   * Changes the fields that are sent. A new `chunking` applies to documents that are added, changed or retried afterward.
+   * As `client.ai.knowledge.update`, which has the description.
    */
   updateKnowledgeBase (input: UpdateKnowledgeBaseInput): Answer<KnowledgeBase>
   /**
    * Delete a knowledge base: `DELETE /v1/ai/knowledge/{id}`
    *
-   * Deletes a knowledge base and its documents permanently. Files in storage are kept.
+   * As `client.ai.knowledge.delete`, which has the description.
    */
   deleteKnowledgeBase (input: DeleteKnowledgeBaseInput): Answer<undefined>
   /**
    * Search a knowledge base: `POST /v1/ai/knowledge/{id}/search`
    *
-   * Returns the passages that match the query best: by words, in any language, and by meaning if the server has an embedding model. Does not use a chat model. The result is not paginated: `limit` is the number of passages, best first.
+   * As `client.ai.knowledge.search`, which has the description.
    */
   searchKnowledgeBase (input: SearchKnowledgeBaseInput): Answer<PassageList>
   /**
    * List the documents of a knowledge base: `GET /v1/ai/knowledge/{id}/documents`
    *
-   * Returns the documents of a knowledge base, without their text.
+   * As `client.ai.knowledge.documents.list`, which has the description.
    */
   listDocuments: ListMethod<ListDocumentsInput, KnowledgeDocumentList, KnowledgeDocument>
   /**
    * Add a document to a knowledge base: `POST /v1/ai/knowledge/{id}/documents`
    *
-   * Adds `text`, a stored file by `file_id` (requires the scope `storage:read`), or an uploaded `file`, which is stored first (requires the scope `storage:write`). Indexing is asynchronous; poll `status`. Supported formats are plain text, Markdown, HTML, CSV, JSON, JSON lines, source code, PDF, DOCX, XLSX, PPTX, ODT, RTF, EPUB, EML and MSG, detected from the bytes; files of other types, such as pictures, return 415 and are not stored. Attachments of e-mails are named, but not read. If the knowledge base already has a document with the same bytes, that document is returned with 200.
+   * As `client.ai.knowledge.documents.create`, which has the description.
    */
   createDocument (input: CreateDocumentInput): Answer<KnowledgeDocument>
   /**
    * Add several documents to a knowledge base: `POST /v1/ai/knowledge/{id}/documents/batch`
    *
-   * Adds up to 100 documents, each as `createDocument` does, from `text` or `file_id`. The texts share the 1 MiB of the body. `data` has the result of each, in the same order: a document that cannot be added has an `error`, and the others are added. An invalid body, or a quota that is used up, adds none.
+   * As `client.ai.knowledge.documents.batch.create`, which has the description.
    */
   createDocuments (input: CreateDocumentsInput): Answer<DocumentBatchResult>
   /**
    * Get a document: `GET /v1/ai/knowledge/{id}/documents/{document_id}`
    *
-   * Returns a document and its indexing status. Use `getDocumentText` to get its text.
+   * As `client.ai.knowledge.documents.get`, which has the description.
    */
   getDocument (input: GetDocumentInput): Answer<KnowledgeDocument>
   /**
    * Update a document: `PUT /v1/ai/knowledge/{id}/documents/{document_id}`
    *
-   * Changes the name, the metadata or, for a document created from text, the `text`. New text is indexed again, and citations of the old text become `stale`. Returns 409 for the `text` of a document created from a file, and if another document has the same text.
+   * As `client.ai.knowledge.documents.update`, which has the description.
    */
   updateDocument (input: UpdateDocumentInput): Answer<KnowledgeDocument>
   /**
    * Delete a document: `DELETE /v1/ai/knowledge/{id}/documents/{document_id}`
    *
-   * Deletes a document from the knowledge base; later answers no longer use it. Its file in storage is kept.
+   * As `client.ai.knowledge.documents.delete`, which has the description.
    */
   deleteDocument (input: DeleteDocumentInput): Answer<undefined>
   /**
    * Get the text of a document: `GET /v1/ai/knowledge/{id}/documents/{document_id}/text`
    *
-   * Returns the extracted text, to which `start_index` and `end_index` of citations refer. Returns 409 with the code INVALID_STATE until the document is `ready`.
+   * As `client.ai.knowledge.documents.text`, which has the description.
    */
   getDocumentText (input: GetDocumentTextInput): Answer<DocumentText>
   /**
    * Retry indexing a document: `POST /v1/ai/knowledge/{id}/documents/{document_id}/retry`
    *
-   * Indexes a `failed` or `ready` document again, with the current `chunking`. The existing index of a `ready` document stays searchable until the new one is complete. Returns a document that is `queued` or `processing` as it is.
+   * As `client.ai.knowledge.documents.retry`, which has the description.
    */
   retryDocument (input: RetryDocumentInput): Answer<KnowledgeDocument>
   /**
    * List the sources of a knowledge base: `GET /v1/ai/knowledge/{id}/sources`
    *
-   * Returns the pages and sitemaps whose content becomes documents of the knowledge base.
+   * As `client.ai.knowledge.sources.list`, which has the description.
    */
   listSources: ListMethod<ListSourcesInput, KnowledgeSourceList, KnowledgeSource>
   /**
    * Add a source to a knowledge base: `POST /v1/ai/knowledge/{id}/sources`
    *
-   * Adds a public page, or a sitemap with up to 500 pages of its host. Each page becomes a document: new pages are added, changed ones replaced, and those deleted that are gone or have left the sitemap. HTML and texts up to 2 MiB are read, as far as robots.txt allows `Platform-API-Sources`. The first sync starts at once. A knowledge base has at most 20 sources.
+   * As `client.ai.knowledge.sources.create`, which has the description.
    */
   createSource (input: CreateSourceInput): Answer<KnowledgeSource>
   /**
    * Get a source: `GET /v1/ai/knowledge/{id}/sources/{source_id}`
    *
-   * Returns a source and the result of its last sync.
+   * As `client.ai.knowledge.sources.get`, which has the description.
    */
   getSource (input: GetSourceInput): Answer<KnowledgeSource>
   /**
    * Delete a source: `DELETE /v1/ai/knowledge/{id}/sources/{source_id}`
    *
-   * Deletes a source and the documents that it has added.
+   * As `client.ai.knowledge.sources.delete`, which has the description.
    */
   deleteSource (input: DeleteSourceInput): Answer<undefined>
   /**
    * Sync a source: `POST /v1/ai/knowledge/{id}/sources/{source_id}/sync`
    *
-   * Queues a sync now. Returns a source that is `queued` or `syncing` as it is.
+   * As `client.ai.knowledge.sources.sync`, which has the description.
    */
   syncSource (input: SyncSourceInput): Answer<KnowledgeSource>
   /**
    * Get a document by its id: `GET /v1/ai/documents/{id}`
    *
-   * Returns a document and its indexing status. The access is that to its knowledge base.
+   * As `client.ai.documents.get`, which has the description.
    */
   getDocumentById (input: GetDocumentByIdInput): Answer<KnowledgeDocument>
   /**
    * List customers: `GET /v1/payments/customers`
    *
-   * Returns the customers of the operator; with `organization_id` those of this organization, for its admins. Requires the scope `payments:sell`.
+   * As `client.payments.customers.list`, which has the description.
    */
   listCustomers: OptionalListMethod<ListCustomersInput, CustomerList, Customer>
   /**
    * Create a customer: `POST /v1/payments/customers`
    *
-   * Creates a customer, with a user or an organization of the platform or without. A user or an organization that buys is one customer, and an `external_id` belongs to one customer of the seller: otherwise the response is 409. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   * As `client.payments.customers.create`, which has the description.
    */
   createCustomer (input: CreateCustomerInput): Answer<Customer>
   /**
    * Get a customer: `GET /v1/payments/customers/{id}`
    *
-   * Returns a customer. Only the seller gets it. Requires the scope `payments:sell`.
+   * As `client.payments.customers.get`, which has the description.
    */
   getCustomer (input: GetCustomerInput): Answer<Customer>
   /**
    * Update a customer: `PUT /v1/payments/customers/{id}`
    *
-   * Changes the fields that are sent; `address` and `tax_ids` are replaced as a whole. Requires the scope `payments:sell`.
+   * As `client.payments.customers.update`, which has the description.
    */
   updateCustomer (input: UpdateCustomerInput): Answer<Customer>
   /**
    * Delete a customer: `DELETE /v1/payments/customers/{id}`
    *
-   * Deletes a customer and the personal data. The orders stay, with the id of the customer. Returns 409 while a subscription has not ended or a checkout session is open. The next sale to the user of a deleted customer makes another customer. Requires the scope `payments:sell`.
+   * As `client.payments.customers.delete`, which has the description.
    */
   deleteCustomer (input: DeleteCustomerInput): Answer<undefined>
   /**
    * Get a customer by your id: `GET /v1/payments/customers/by-external-id/{external_id}`
    *
-   * Returns the customer with this `external_id`. Requires the scope `payments:sell`.
+   * As `client.payments.customers.getByExternalId`, which has the description.
    */
   getCustomerByExternalId (input: GetCustomerByExternalIdInput): Answer<Customer>
   /**
    * Create or replace a customer by your id: `PUT /v1/payments/customers/by-external-id/{external_id}`
    *
-   * Creates a customer with this `external_id`, or replaces the fields of the customer that has it: a field that you leave out is cleared. The link to a user stays. Requires the scope `payments:sell`.
+   * As `client.payments.customers.upsert`, which has the description.
    */
   upsertCustomer (input: UpsertCustomerInput): Answer<Customer>
   /**
    * List the payment methods of a customer: `GET /v1/payments/customers/{id}/payment-methods`
    *
-   * Returns the stored cards of a customer. A card that pays a checkout session for a subscription is stored, and becomes the default, which is charged for renewals and changes. Requires the scope `payments:sell`.
+   * As `client.payments.customers.paymentMethods.list`, which has the description.
    */
   listPaymentMethods: ListMethod<ListPaymentMethodsInput, PaymentMethodList, PaymentMethod>
   /**
    * Get a payment method: `GET /v1/payments/customers/{id}/payment-methods/{payment_method_id}`
    *
-   * Returns a stored card of a customer. Requires the scope `payments:sell`.
+   * As `client.payments.customers.paymentMethods.get`, which has the description.
    */
   getPaymentMethod (input: GetPaymentMethodInput): Answer<PaymentMethod>
   /**
    * Delete a payment method: `DELETE /v1/payments/customers/{id}/payment-methods/{payment_method_id}`
    *
-   * Deletes a stored card. If it was the default, the card that was the default before becomes it again. Without a card, the next renewal fails. Requires the scope `payments:sell`.
+   * As `client.payments.customers.paymentMethods.delete`, which has the description.
    */
   deletePaymentMethod (input: DeletePaymentMethodInput): Answer<undefined>
   /**
    * Set the default payment method: `POST /v1/payments/customers/{id}/payment-methods/{payment_method_id}/default`
    *
-   * Makes a card the default of its customer: all subscriptions of the customer are charged to it, from the next renewal or retry on. Returns the default card as it is. Requires the scope `payments:sell`.
+   * As `client.payments.customers.paymentMethods.setDefault`, which has the description.
    */
   setDefaultPaymentMethod (input: SetDefaultPaymentMethodInput): Answer<PaymentMethod>
   /**
    * Create a portal session: `POST /v1/payments/customers/{id}/portal-sessions`
    *
-   * Returns the `url` of the customer portal; redirect the customer there. The link opens once, within 30 minutes, and is in this response only. The browser that opens it has access to this customer for an hour. Of a customer, the latest 20 sessions count. Requires the scope `payments:sell`.
+   * As `client.payments.customers.portalSessions.create`, which has the description.
    */
   createPortalSession (input: CreatePortalSessionInput): Answer<PortalSessionWithUrl>
   /**
    * Get a portal session: `GET /v1/payments/customers/{id}/portal-sessions/{portal_session_id}`
    *
-   * Returns a portal session of a customer, without its `url`. Ended sessions return 404. Requires the scope `payments:sell`.
+   * As `client.payments.customers.portalSessions.get`, which has the description.
    */
   getPortalSession (input: GetPortalSessionInput): Answer<PortalSession>
   /**
    * List budgets: `GET /v1/payments/budgets`
    *
-   * Returns the budgets of a subject (`subject_id`) that you may read. Without `subject_id`, those of your API keys that you created; an API key that is limited to projects lists only its own.
+   * As `client.payments.budgets.list`, which has the description.
    */
   listBudgets: OptionalListMethod<ListBudgetsInput, BudgetList, Budget>
   /**
    * Create a budget: `POST /v1/payments/budgets`
    *
-   * Creates a budget for work with models: answers and embeddings. While its amount is used or reserved by answers in progress, an enforced budget refuses new work with 429 and the constraint `budget`; answers in progress complete. If several budgets apply, each must have something left. A budget of a user or a customer is the operator's (scope `payments:sell`), one of an API key its owner's, but not through the key itself or its family, one of a project (`projects:write`) or an organization (`organizations:write`) that of its admins. A budget of a key also counts the work of its family: the keys made with it, and those that replaced them. A subject has at most ten budgets.
+   * As `client.payments.budgets.create`, which has the description.
    */
   createBudget (input: CreateBudgetInput): Answer<Budget>
   /**
    * Get a budget: `GET /v1/payments/budgets/{id}`
    *
-   * Returns a budget. A user also gets the budgets that the operator set for the user.
+   * As `client.payments.budgets.get`, which has the description.
    */
   getBudget (input: GetBudgetInput): Answer<Budget>
   /**
    * Update a budget: `PUT /v1/payments/budgets/{id}`
    *
-   * Changes the fields that are sent. A higher `amount` counts at once. Who may change a budget: `createBudget`.
+   * As `client.payments.budgets.update`, which has the description.
    */
   updateBudget (input: UpdateBudgetInput): Answer<Budget>
   /**
    * Delete a budget: `DELETE /v1/payments/budgets/{id}`
    *
-   * Deletes a budget: work is no longer limited by it. `createBudget` says who may delete a budget.
+   * As `client.payments.budgets.delete`, which has the description.
    */
   deleteBudget (input: DeleteBudgetInput): Answer<undefined>
   /**
    * List features: `GET /v1/payments/features`
    *
-   * Returns the features of the operator; with `organization_id` those of this organization, for its admins. Requires the scope `payments:sell`.
+   * As `client.payments.features.list`, which has the description.
    */
   listFeatures: OptionalListMethod<ListFeaturesInput, FeatureList, Feature>
   /**
    * Create a feature: `POST /v1/payments/features`
    *
-   * Creates an active feature. Customers have it by a product (`setProductFeatures`) or by an override (`setEntitlement`). Only `name`, `active` and `metadata` can change later. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   * As `client.payments.features.create`, which has the description.
    */
   createFeature (input: CreateFeatureInput): Answer<Feature>
   /**
    * Get a feature: `GET /v1/payments/features/{id}`
    *
-   * Returns a feature. Only the seller gets it. Requires the scope `payments:sell`.
+   * As `client.payments.features.get`, which has the description.
    */
   getFeature (input: GetFeatureInput): Answer<Feature>
   /**
    * Update a feature: `PUT /v1/payments/features/{id}`
    *
-   * Changes the fields that are sent. An archived feature (`active: false`) cannot be added to a product; the customers of products that have it keep it. Requires the scope `payments:sell`.
+   * As `client.payments.features.update`, which has the description.
    */
   updateFeature (input: UpdateFeatureInput): Answer<Feature>
   /**
    * Get the features of a product: `GET /v1/payments/products/{id}/features`
    *
-   * Returns the features that customers with a subscription to the product have. Only its admins get those of a product of an organization.
+   * As `client.payments.products.getFeatures`, which has the description.
    */
   getProductFeatures (input: GetProductFeaturesInput): Answer<ProductFeatures>
   /**
    * Set the features of a product: `PUT /v1/payments/products/{id}/features`
    *
-   * Replaces the features of a product. Entitlements follow at once: those of current subscriptions, too. Requires the scope `payments:sell`.
+   * As `client.payments.products.setFeatures`, which has the description.
    */
   setProductFeatures (input: SetProductFeaturesInput): Answer<ProductFeatures>
   /**
    * List the entitlements of a customer: `GET /v1/payments/customers/{id}/entitlements`
    *
-   * Returns the features that a product or an override gives the customer, or that an override takes away. Requires the scope `payments:sell`.
+   * As `client.payments.customers.entitlements.list`, which has the description.
    */
   listEntitlements: ListMethod<ListEntitlementsInput, EntitlementList, Entitlement>
   /**
    * Check a feature of a customer: `GET /v1/payments/customers/{id}/entitlements/{feature}`
    *
-   * Returns whether the customer has a feature, with its limit and use. It is computed for each request, so that a change of a subscription, a product or an override counts from its response on. A feature that the customer does not have has `enabled: false`. Requires the scope `payments:sell`.
+   * As `client.payments.customers.entitlements.get`, which has the description.
    */
   getEntitlement (input: GetEntitlementInput): Answer<Entitlement>
   /**
    * Override an entitlement: `PUT /v1/payments/customers/{id}/entitlements/{feature}`
    *
-   * Gives a customer a feature, or takes it away, whatever the subscriptions say. Replaces the override that the customer has. Requires the scope `payments:sell`.
+   * As `client.payments.customers.entitlements.set`, which has the description.
    */
   setEntitlement (input: SetEntitlementInput): Answer<Entitlement>
   /**
    * Remove an override: `DELETE /v1/payments/customers/{id}/entitlements/{feature}`
    *
-   * Removes the override: the subscriptions decide again. Returns 404 without an override. Requires the scope `payments:sell`.
+   * As `client.payments.customers.entitlements.delete`, which has the description.
    */
   deleteEntitlement (input: DeleteEntitlementInput): Answer<undefined>
   /**
    * List meters: `GET /v1/payments/meters`
    *
-   * Returns the meters of the operator; with `organization_id` those of this organization, for its admins. Requires the scope `payments:sell`.
+   * As `client.payments.meters.list`, which has the description.
    */
   listMeters: OptionalListMethod<ListMetersInput, MeterList, Meter>
   /**
    * Create a meter: `POST /v1/payments/meters`
    *
-   * Creates an active meter, which adds up the usage of each customer by hour. Only `name`, `unit`, `active` and `metadata` can change later. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   * As `client.payments.meters.create`, which has the description.
    */
   createMeter (input: CreateMeterInput): Answer<Meter>
   /**
    * Get a meter: `GET /v1/payments/meters/{id}`
    *
-   * Returns a meter. Only the seller gets it. Requires the scope `payments:sell`.
+   * As `client.payments.meters.get`, which has the description.
    */
   getMeter (input: GetMeterInput): Answer<Meter>
   /**
    * Update a meter: `PUT /v1/payments/meters/{id}`
    *
-   * Changes the fields that are sent. An archived meter (`active: false`) accepts no events; the platform does not feed it, and its usage stays. Requires the scope `payments:sell`.
+   * As `client.payments.meters.update`, which has the description.
    */
   updateMeter (input: UpdateMeterInput): Answer<Meter>
   /**
    * List the usage of a meter: `GET /v1/payments/meters/{id}/usage`
    *
-   * Returns what customers used of a meter from one hour to another, in groups: for each group the quantity. A group without usage is left out. Recorded events count at once. The usage of an hour is kept for 25 months. Requires the scope `payments:sell`; only the seller gets it.
+   * As `client.payments.meters.usage`, which has the description.
    */
   listMeterUsage: ListMethod<ListMeterUsageInput, MeterUsageList, MeterUsage>
   /**
    * Record usage: `POST /v1/payments/usage`
    *
-   * Records up to 1,000 events of customers, all or none: an error names the first event that is refused,
-   * such as `events[3].meter`, and nothing is stored. Recorded events count at once.
-   *
-   * Each event has an `id` of yours. A repeated `id` is a duplicate, whatever the event contains: it is
-   * ignored, in this request and in later ones. So send a batch again when its answer was lost. IDs are
-   * remembered until the time of the event is 100 days ago. An event whose time is older than 35 days is
-   * refused, so an event with a time never counts twice. The operator can change both numbers.
-   *
-   * Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not
-   * limited to projects, else an operator.
+   * As `client.payments.usage.record`, which has the description.
    */
   recordUsage (input: RecordUsageInput): Answer<RecordedUsage>
   /**
    * Void recorded usage: `POST /v1/payments/usage/{event_id}/void`
    *
-   * The event counts no more. Its ID stays taken. A voided event is returned as it is. Of a period that is billed, the next order is lower, if the period ended at most 35 days ago. Requires the scope `payments:sell`.
+   * As `client.payments.usage.void`, which has the description.
    */
   voidUsage (input: VoidUsageInput): Answer<UsageEvent>
   /**
    * List products: `GET /v1/payments/products`
    *
-   * Returns all products of the operator, including inactive ones; with `organization_id` those of this organization, for its admins, with the scope `payments:sell`.
+   * As `client.payments.products.list`, which has the description.
    */
   listProducts: OptionalListMethod<ListProductsInput, ProductList, Product>
   /**
    * Create a product: `POST /v1/payments/products`
    *
-   * Creates an active product. To sell it, add a price with `createPrice`. Requires the scope `payments:sell`; with `organization_id` the role admin there and a key that is not limited to projects, else an operator.
+   * As `client.payments.products.create`, which has the description.
    */
   createProduct (input: CreateProductInput): Answer<Product>
   /**
    * Get a product: `GET /v1/payments/products/{id}`
    *
-   * Returns a product, active or not. Use `listPrices` to get its prices. Only its admins get that of an organization.
+   * As `client.payments.products.get`, which has the description.
    */
   getProduct (input: GetProductInput): Answer<Product>
   /**
    * Update a product: `PUT /v1/payments/products/{id}`
    *
-   * Changes the fields that are sent. An inactive product cannot be ordered; existing subscriptions continue. Requires the scope `payments:sell`.
+   * As `client.payments.products.update`, which has the description.
    */
   updateProduct (input: UpdateProductInput): Answer<Product>
   /**
    * List prices: `GET /v1/payments/prices`
    *
-   * Returns all prices of the operator, including inactive ones; with `organization_id` those of this organization, for its admins, with the scope `payments:sell`.
+   * As `client.payments.prices.list`, which has the description.
    */
   listPrices: OptionalListMethod<ListPricesInput, PriceList, Price>
   /**
    * Create a price: `POST /v1/payments/prices`
    *
-   * Adds a price to a product. The amount, currency and interval of a price never change; to change them, create another price and archive the old one. Requires the scope `payments:sell`.
+   * As `client.payments.prices.create`, which has the description.
    */
   createPrice (input: CreatePriceInput): Answer<Price>
   /**
    * Get a price: `GET /v1/payments/prices/{id}`
    *
-   * Returns a price, active or not. Only its admins get that of an organization.
+   * As `client.payments.prices.get`, which has the description.
    */
   getPrice (input: GetPriceInput): Answer<Price>
   /**
    * Archive or restore a price: `PUT /v1/payments/prices/{id}`
    *
-   * Sets `active` and merges `metadata`; the other fields of a price never change. An archived price cannot be ordered; existing orders and subscriptions keep it. Requires the scope `payments:sell`.
+   * As `client.payments.prices.update`, which has the description.
    */
   updatePrice (input: UpdatePriceInput): Answer<Price>
   /**
    * List orders: `GET /v1/payments/orders`
    *
-   * Returns the orders of a project, or your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all orders, or those of a project or a user.
+   * As `client.payments.orders.list`, which has the description.
    */
   listOrders: OptionalListMethod<ListOrdersInput, OrderList, Order>
   /**
    * Create an order: `POST /v1/payments/orders`
    *
-   * Creates a pending order; pay it with a checkout session. The amounts are computed from the prices, which must be active, one-time and in the same currency. An order with the total 0 is paid at once. For recurring prices, create a checkout session with `mode: subscription`. A seller creates an order for a customer with `user_id`: it belongs to the customer and counts for the quota of the customer.
+   * As `client.payments.orders.create`, which has the description.
    */
   createOrder (input: CreateOrderInput): Answer<Order>
   /**
    * Get an order: `GET /v1/payments/orders/{id}`
    *
-   * Returns an order with its items and its payment status.
+   * As `client.payments.orders.get`, which has the description.
    */
   getOrder (input: GetOrderInput): Answer<Order>
   /**
    * Cancel a pending order: `POST /v1/payments/orders/{id}/cancel`
    *
-   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns a canceled order as it is. Returns 409 for an order that was paid, and for an order of a subscription; cancel the subscription instead.
+   * As `client.payments.orders.cancel`, which has the description.
    */
   cancelOrder (input: CancelOrderInput): Answer<Order>
   /**
    * Get the receipt of an order: `GET /v1/payments/orders/{id}/receipt`
    *
-   * Returns the receipt of a paid order as a PDF or an HTML page: as `format` says, otherwise as `Accept` prefers, otherwise HTML. Returns 409 while the order is not paid.
+   * As `client.payments.orders.receipt`, which has the description.
    */
   getReceipt (input: GetReceiptInput): Promise<Response>
   /**
    * List the refunds of an order: `GET /v1/payments/orders/{id}/refunds`
    *
-   * Returns the refunds of an order, including failed ones.
+   * As `client.payments.orders.refunds.list`, which has the description.
    */
   listRefunds: ListMethod<ListRefundsInput, RefundList, Refund>
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. An order with the total 0 returns 409, and so does one with a dispute that is open or lost. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders. Admins of an organization refund its sales, and operators the others.
+   * As `client.payments.orders.refunds.create`, which has the description.
    */
   createRefund (input: CreateRefundInput): Answer<Refund>
   /**
    * Get a refund: `GET /v1/payments/orders/{id}/refunds/{refund_id}`
    *
-   * Returns a refund of an order.
+   * As `client.payments.orders.refunds.get`, which has the description.
    */
   getRefund (input: GetRefundInput): Answer<Refund>
   /**
    * List refunds: `GET /v1/payments/refunds`
    *
-   * Returns the refunds of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all refunds, or those of a project or a user.
+   * As `client.payments.refunds.list`, which has the description.
    */
   listAllRefunds: OptionalListMethod<ListAllRefundsInput, RefundList, Refund>
   /**
    * Get a refund by its id: `GET /v1/payments/refunds/{id}`
    *
-   * Returns a refund. The access is that to its order.
+   * As `client.payments.refunds.get`, which has the description.
    */
   getRefundById (input: GetRefundByIdInput): Answer<Refund>
   /**
    * List payments: `GET /v1/payments/payments`
    *
-   * Returns the payments of a project, or of your own orders outside any project if `project_id` is omitted. Failed attempts are included. For operators with the scope `payments:sell`: all payments, or those of a project or a user.
+   * As `client.payments.payments.list`, which has the description.
    */
   listPayments: OptionalListMethod<ListPaymentsInput, PaymentList, Payment>
   /**
    * Get a payment: `GET /v1/payments/payments/{id}`
    *
-   * Returns an attempt to pay an order. The access is that to the order.
+   * As `client.payments.payments.get`, which has the description.
    */
   getPayment (input: GetPaymentInput): Answer<Payment>
   /**
    * List disputes: `GET /v1/payments/disputes`
    *
-   * Returns the disputes of a project, or of your own orders outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all disputes, or those of a project or a user.
+   * As `client.payments.disputes.list`, which has the description.
    */
   listDisputes: OptionalListMethod<ListDisputesInput, DisputeList, Dispute>
   /**
    * Get a dispute: `GET /v1/payments/disputes/{id}`
    *
-   * Returns a dispute. The access is that to its order. Respond to disputes in the dashboard of the gateway.
+   * As `client.payments.disputes.get`, which has the description.
    */
   getDispute (input: GetDisputeInput): Answer<Dispute>
   /**
    * List checkout sessions: `GET /v1/payments/checkout`
    *
-   * Returns the checkout sessions of a project, or your own sessions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all sessions, or those of a project or a user.
+   * As `client.payments.checkout.list`, which has the description.
    */
   listCheckouts: OptionalListMethod<ListCheckoutsInput, CheckoutList, Checkout>
   /**
    * Create a checkout session: `POST /v1/payments/checkout`
    *
-   * Creates a payment page and returns its `url`; redirect the customer there. Send either `order_id`, a pending order, or `items`, for which an order is created that is canceled when the session expires. With `mode: subscription`, send one item with a recurring price; the subscription starts when its first order is paid. An order can have one open session; a second one returns 409. A session with the total 0 is complete at once. A seller creates a session for a customer with `user_id`, or for the order of a customer: it belongs to the customer and counts for the quota of the customer.
+   * As `client.payments.checkout.create`, which has the description.
    */
   createCheckout (input: CreateCheckoutInput): Answer<Checkout>
   /**
    * Get a checkout session: `GET /v1/payments/checkout/{id}`
    *
-   * Returns a checkout session and whether it is paid.
+   * As `client.payments.checkout.get`, which has the description.
    */
   getCheckout (input: GetCheckoutInput): Answer<Checkout>
   /**
    * Expire a checkout session: `POST /v1/payments/checkout/{id}/expire`
    *
-   * Closes an open checkout session, so that it can no longer be paid. An order or subscription that was created with the session is canceled. Returns an expired session as it is, and 409 if the session is complete.
+   * As `client.payments.checkout.expire`, which has the description.
    */
   expireCheckout (input: ExpireCheckoutInput): Answer<Checkout>
   /**
    * List subscriptions: `GET /v1/payments/subscriptions`
    *
-   * Returns the subscriptions of a project, or your own subscriptions outside any project if `project_id` is omitted. For operators with the scope `payments:sell`: all subscriptions, or those of a project or a user.
+   * As `client.payments.subscriptions.list`, which has the description.
    */
   listSubscriptions: OptionalListMethod<ListSubscriptionsInput, SubscriptionList, Subscription>
   /**
    * Create a subscription: `POST /v1/payments/subscriptions`
    *
-   * Creates a subscription without a checkout session. It begins at once if its prices are free, or with the trial of its first price, which every customer has once for each product; no card is needed. Otherwise it is `incomplete`: pay its order `latest_order_id` with a checkout session within 23 hours, after which the subscription is canceled. A seller creates a subscription for a customer with `user_id` or `customer_id`, and decides about the trial with `trial_days`.
+   * As `client.payments.subscriptions.create`, which has the description.
    */
   createSubscription (input: CreateSubscriptionInput): Answer<Subscription>
   /**
    * Get a subscription: `GET /v1/payments/subscriptions/{id}`
    *
-   * Returns a subscription. Use `listOrders` with `subscription_id` to get its orders.
+   * As `client.payments.subscriptions.get`, which has the description.
    */
   getSubscription (input: GetSubscriptionInput): Answer<Subscription>
   /**
    * Change a subscription: `PUT /v1/payments/subscriptions/{id}`
    *
-   * Changes the prices and quantities of a subscription: now, or at the end of its period (`apply: period_end`), until which the change is `scheduled_change`. A change now gives a credit for the unused time of what it replaces, and charges the rest of the period at the new prices. The credit pays as much as it can; what is left of it pays later orders. If an amount is to be paid, the card of the subscription is charged. Without a card, or when it is declined, the change waits 23 hours for a checkout session with its order, `scheduled_change.order_id`. A change of the billing interval, or from free to paid, starts a new period. A change in a trial costs nothing. Use `previewSubscription` to see the amounts. Another change replaces one that is scheduled.
+   * As `client.payments.subscriptions.update`, which has the description.
    */
   updateSubscription (input: UpdateSubscriptionInput): Answer<Subscription>
   /**
    * Preview a change of a subscription: `POST /v1/payments/subscriptions/{id}/preview`
    *
-   * Returns what `updateSubscription` with this body would cost at this moment. Changes nothing. The amounts are exact to the minor unit, and fall with each millisecond of the period.
+   * As `client.payments.subscriptions.preview`, which has the description.
    */
   previewSubscription (input: PreviewSubscriptionInput): Answer<SubscriptionPreview>
   /**
    * Get the next order of a subscription: `GET /v1/payments/subscriptions/{id}/upcoming`
    *
-   * Returns what the order of the next period would have at this moment: the prices of the next period, and the usage since the last one. A subscription that ends with its period has only the usage. Changes nothing. Returns 409 for a subscription that is canceled or not paid yet.
+   * As `client.payments.subscriptions.upcoming.get`, which has the description.
    */
   getUpcomingOrder (input: GetUpcomingOrderInput): Answer<UpcomingOrder>
   /**
    * Pause a subscription: `POST /v1/payments/subscriptions/{id}/pause`
    *
-   * Pauses a subscription that is `active` or `trialing`, until `resumes_at` or `unpauseSubscription`. Nothing is charged meanwhile. The rest of the period is kept and goes on afterwards. A change that waits for its payment is dropped. Returns a paused subscription as it is, and 409 while a renewal is being charged.
+   * As `client.payments.subscriptions.pause`, which has the description.
    */
   pauseSubscription (input: PauseSubscriptionInput): Answer<Subscription>
   /**
    * Unpause a subscription: `POST /v1/payments/subscriptions/{id}/unpause`
    *
-   * Continues a paused subscription: its period ends later by the time of the pause. Returns an active subscription, or one in its trial, as it is.
+   * As `client.payments.subscriptions.unpause`, which has the description.
    */
   unpauseSubscription (input: UnpauseSubscriptionInput): Answer<Subscription>
   /**
    * Take back a scheduled change: `POST /v1/payments/subscriptions/{id}/cancel-change`
    *
-   * Removes the change that waits for the end of the period, or for its payment; then its order is canceled, and a credit that was to pay it is free again. Returns a subscription without one as it is.
+   * As `client.payments.subscriptions.cancelChange`, which has the description.
    */
   cancelScheduledChange (input: CancelScheduledChangeInput): Answer<Subscription>
   /**
    * Cancel a subscription: `POST /v1/payments/subscriptions/{id}/cancel`
    *
-   * Cancels a subscription at the end of the paid period, until which it can be resumed, or immediately with `at_period_end: false`. A subscription that is neither `active` nor `trialing` is always canceled immediately, with its unpaid order. Payments are not refunded. Returns a subscription that is canceled, or is set to end with the period, as it is.
+   * As `client.payments.subscriptions.cancel`, which has the description.
    */
   cancelSubscription (input: CancelSubscriptionInput): Answer<Subscription>
   /**
    * Resume a subscription: `POST /v1/payments/subscriptions/{id}/resume`
    *
-   * Withdraws a cancellation at the end of the period, so that the subscription renews. Returns an active subscription that is not set to end as it is, and 409 if the subscription has ended.
+   * As `client.payments.subscriptions.resume`, which has the description.
    */
   resumeSubscription (input: ResumeSubscriptionInput): Answer<Subscription>
   /**
    * Get the test clock: `GET /v1/payments/test-clock`
    *
-   * Returns the current time of the sandbox, by which subscriptions renew and checkout sessions expire; with `customer_id` the time of this customer, for its seller. Returns 404 with another gateway. Requires the scope `payments:sell`.
+   * As `client.payments.testClock.get`, which has the description.
    */
   getTestClock (input?: GetTestClockInput): Answer<TestClock>
   /**
    * Advance the test clock: `POST /v1/payments/test-clock/advance`
    *
-   * Moves the time of the sandbox forward, for all payments. Renewals, expirations and retries that become due are processed before the response, in order and each at its own time. One call processes up to 1,000 of them; if `now` is still before `to`, repeat the request without its `Idempotency-Key`. The clock never moves back: an earlier `to` returns 409. Requires the scope `payments:sell`.
-   *
-   * With `customer_id` only the time of this customer moves, and only what is due for this customer is processed. The time of a customer is that of everyone plus its own lead, which is at most 50 years. Up to 100 customers of a seller can have a lead; another returns 403.
+   * As `client.payments.testClock.advance`, which has the description.
    */
   advanceTestClock (input: AdvanceTestClockInput): Answer<TestClock>
   /**
@@ -4839,124 +4748,115 @@ export interface Methods {
   /**
    * List events: `GET /v1/events`
    *
-   * Returns events that the API key can read now, by default oldest first. Each webhook in this document names the scope that its event requires; events of your own resources outside any project require a key for all projects. To get new events, repeat the request with `cursor` set to `next_cursor` of the page, not of its `pagination`: a new event never appears before it. Events are kept for at least 30 days by default; if events after `cursor` were already removed, the request returns 410. A cursor of another installation returns 400.
+   * As `client.events.list`, which has the description.
    */
   listEvents: OptionalListMethod<ListEventsInput, PlatformEventList, PlatformEvent>
   /**
    * Stream events: `GET /v1/events/stream`
    *
-   * Returns events as they happen, as server-sent events of the type `message`, with the event as `data`
-   * and its cursor as `id`. `Last-Event-ID` or `cursor` resumes the stream without loss or duplicates;
-   * without them it starts with new events.
-   *
-   * SSE clients send `Last-Event-ID` automatically when they reconnect. The `EventSource` of browsers
-   * cannot send `Authorization`; it works with a session in a cookie, on pages of this server.
-   *
-   * The first message and a comment every few seconds have the current cursor as `id`. When
-   * the server ends the stream, the last message is `end` with the reason. Clients that read too slowly
-   * are disconnected, and too many open streams return 429.
+   * As `client.events.stream`, which has the description.
    */
   streamEvents (input?: StreamEventsInput): EventStream<StreamEventsEvent>
   /**
    * Get an event: `GET /v1/events/{id}`
    *
-   * Returns an event. Returns 403 if the API key cannot read it, and 404 if it does not exist or was removed.
+   * As `client.events.get`, which has the description.
    */
   getEvent (input: GetEventInput): Answer<PlatformEvent>
   /**
    * List webhook endpoints: `GET /v1/webhooks/endpoints`
    *
-   * Returns your webhook endpoints, without their secrets. A key that is limited to some projects lists only the endpoints that are limited to these projects.
+   * As `client.webhooks.endpoints.list`, which has the description.
    */
   listWebhookEndpoints: OptionalListMethod<ListWebhookEndpointsInput, WebhookEndpointList, WebhookEndpoint>
   /**
    * Create a webhook endpoint: `POST /v1/webhooks/endpoints`
    *
-   * Creates an endpoint that receives events as signed POST requests (Standard Webhooks 1.0). It receives only events that the current API key can read: the endpoint keeps the scopes and projects of this key. The `secret` is returned only in this response. The number of endpoints of a user is limited (403, `webhook_endpoints`).
+   * As `client.webhooks.endpoints.create`, which has the description.
    */
   createWebhookEndpoint (input: CreateWebhookEndpointInput): Answer<WebhookEndpointWithSecret>
   /**
    * Get a webhook endpoint: `GET /v1/webhooks/endpoints/{id}`
    *
-   * Returns a webhook endpoint without its secret. To get a new secret, use `rotateWebhookSecret`. Returns 403 for a key that is limited to some projects, if the endpoint is not limited to these projects.
+   * As `client.webhooks.endpoints.get`, which has the description.
    */
   getWebhookEndpoint (input: GetWebhookEndpointInput): Answer<WebhookEndpoint>
   /**
    * Update a webhook endpoint: `PUT /v1/webhooks/endpoints/{id}`
    *
-   * Changes the fields that are sent. `enabled: true` re-enables a disabled endpoint. Failed deliveries are not retried automatically; use `recoverWebhookEndpoint`. Events that happened while the endpoint was disabled are not delivered; use `listEvents`.
+   * As `client.webhooks.endpoints.update`, which has the description.
    */
   updateWebhookEndpoint (input: UpdateWebhookEndpointInput): Answer<WebhookEndpoint>
   /**
    * Delete a webhook endpoint: `DELETE /v1/webhooks/endpoints/{id}`
    *
-   * Deletes an endpoint and its deliveries. Pending deliveries are not sent.
+   * As `client.webhooks.endpoints.delete`, which has the description.
    */
   deleteWebhookEndpoint (input: DeleteWebhookEndpointInput): Answer<undefined>
   /**
    * Rotate the secret of a webhook endpoint: `POST /v1/webhooks/endpoints/{id}/rotate-secret`
    *
-   * Creates a new secret. For `overlap_seconds`, requests are signed with both secrets, so that the receiver can switch without downtime. The new `secret` is returned only in this response.
+   * As `client.webhooks.endpoints.rotateSecret`, which has the description.
    */
   rotateWebhookSecret (input: RotateWebhookSecretInput): Answer<WebhookEndpointWithSecret>
   /**
    * Send a test event: `POST /v1/webhooks/endpoints/{id}/test`
    *
-   * Sends an event of the type `webhook_endpoint.tested` to this endpoint only. Returns 409 with the code INVALID_STATE if the endpoint is disabled.
+   * As `client.webhooks.endpoints.test`, which has the description.
    */
   testWebhookEndpoint (input: TestWebhookEndpointInput): Answer<WebhookDelivery>
   /**
    * Resend failed deliveries: `POST /v1/webhooks/endpoints/{id}/recover`
    *
-   * Resends the failed deliveries created at or after `since`, oldest first. One call resends up to 10,000 deliveries; repeat it while `has_more` is `true`. Returns 409 with the code INVALID_STATE if the endpoint is disabled.
+   * As `client.webhooks.endpoints.recover`, which has the description.
    */
   recoverWebhookEndpoint (input: RecoverWebhookEndpointInput): Answer<WebhookRecovery>
   /**
    * List the deliveries of a webhook endpoint: `GET /v1/webhooks/endpoints/{id}/deliveries`
    *
-   * Returns the deliveries of an endpoint with their attempts, newest first by default.
+   * As `client.webhooks.endpoints.deliveries.list`, which has the description.
    */
   listWebhookDeliveries: ListMethod<ListWebhookDeliveriesInput, WebhookDeliveryList, WebhookDelivery>
   /**
    * List webhook deliveries: `GET /v1/webhooks/deliveries`
    *
-   * Returns the deliveries of all your webhook endpoints with their attempts, newest first by default. It leaves out endpoints with scopes or projects that the API key lacks.
+   * As `client.webhooks.deliveries.list`, which has the description.
    */
   listAllWebhookDeliveries: OptionalListMethod<ListAllWebhookDeliveriesInput, WebhookDeliveryList, WebhookDelivery>
   /**
    * Get a webhook delivery: `GET /v1/webhooks/deliveries/{id}`
    *
-   * Returns a delivery with its latest attempts and the last request that was sent.
+   * As `client.webhooks.deliveries.get`, which has the description.
    */
   getWebhookDelivery (input: GetWebhookDeliveryInput): Answer<WebhookDelivery>
   /**
    * Resend a webhook delivery: `POST /v1/webhooks/deliveries/{id}/redeliver`
    *
-   * Sends the same message again, with the same `webhook-id`, and restarts the retry schedule. If the delivery is pending, its next attempt is made now instead of at `next_attempt_at`; one that is due already does not change. Returns 409 with the code INVALID_STATE while an attempt is in flight, or if the endpoint is disabled.
+   * As `client.webhooks.deliveries.redeliver`, which has the description.
    */
   redeliverWebhookDelivery (input: RedeliverWebhookDeliveryInput): Answer<WebhookDelivery>
   /**
    * Check liveness: `GET /healthz`
    *
-   * Returns 200 while the server process is running. It does not check the database or the file storage.
+   * As `client.system.health`, which has the description.
    */
   getHealth (input?: GetHealthInput): Answer<Health>
   /**
    * Check readiness: `GET /readyz`
    *
-   * Checks what the server uses. Returns 503 if it cannot answer requests, because the database or its notifications are unreachable or the server shuts down. While only some operations fail, for example those of files, it returns 200 with the status `degraded`.
+   * As `client.system.readiness`, which has the description.
    */
   getReadiness (input?: GetReadinessInput): Answer<Readiness>
   /**
    * Get the OpenAPI document as JSON: `GET /openapi.json`
    *
-   * Returns the OpenAPI 3.1 document of this API, for code generators and other tools.
+   * As `client.system.openapi`, which has the description.
    */
   getOpenapiJson (input?: GetOpenapiJsonInput): Answer<operations['getOpenapiJson']['responses'][200]['content']['application/json']>
   /**
    * Get the OpenAPI document as YAML: `GET /openapi.yaml`
    *
-   * Returns the OpenAPI 3.1 document of this API, for code generators and other tools.
+   * As `client.system.openapiYaml`, which has the description.
    */
   getOpenapiYaml (input?: GetOpenapiYamlInput): Answer<operations['getOpenapiYaml']['responses'][200]['content']['application/yaml']>
   /**

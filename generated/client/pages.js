@@ -1,4 +1,4 @@
-// The runtime of the client (aaae21ec279f2dbc), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (2a70c23d8ae1428f), compiled from packages/client/ of the toolkit. Do not edit.
 // Iterates over lists. A page is requested when the previous one has been read. By a cursor it continues
 // after its last item: every item that exists all along appears exactly once, also if the list changes in
 // between.
@@ -82,6 +82,8 @@ function nextLink({ headers }) {
  */
 export function listAnswer(shape, input, first, fetchPage) {
     const fetching = () => {
+        // The loop reports a failure; the promise, which nobody awaits then, must not be an unhandled rejection.
+        first.answer.catch(() => { });
         let requested = first.result;
         return (next) => {
             const page = requested ?? fetchPage(next);

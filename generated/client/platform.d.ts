@@ -1,4 +1,4 @@
-// The runtime of the client (5aef2da6ce8f9d33), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (93975d155bbf2334), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ClientOptions } from './options.js';
 export interface PlatformOptions extends Omit<ClientOptions, 'auth' | 'baseUrl'> {
     /** The server's URL, with or without `/v1`. Default: the environment variable `PLATFORM_BASE_URL`. */

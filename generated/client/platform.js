@@ -1,4 +1,4 @@
-// The runtime of the client (dcd376e3f3d096ee), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (65b08d8e33ef5b89), compiled from packages/client/ of the toolkit. Do not edit.
 // The options of the platform's client: one API key, and defaults from the environment.
 import { fromEnvironment, isWebPage } from './environment.js';
 import { ConfigurationError } from './error.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (24587f6758a1982a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (9df77723f92449ac), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Transport } from './retry.js';
 export interface Progress {
     /** Sent bytes of the file; never decreases. */

@@ -1,4 +1,4 @@
-// The runtime of the client (92842f4c8c06e71b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (837f79515790fe2b), compiled from packages/client/ of the toolkit. Do not edit.
 /**
  * @param report receives the sent bytes of the file, at least once, and all of them after a success, if the
  * size is known.

@@ -1,4 +1,4 @@
-// The runtime of the client (83fa2281448a6a89), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (9f7552c65b1f8dca), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Values = Record<string, unknown>;
 /** The parameters of a call by their place. */

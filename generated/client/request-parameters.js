@@ -1,4 +1,4 @@
-// The runtime of the client (c1c637399a344099), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8c882a73075d0a06), compiled from packages/client/ of the toolkit. Do not edit.
 // The parameters of a request as text, by their style.
 import { writeParameter } from './parameters.js';
 /** @throws TypeError if a parameter of the path is missing. */

@@ -1,4 +1,4 @@
-// The runtime of the client (622615a45fc59ab3), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (0f3e836af8302e3a), compiled from packages/client/ of the toolkit. Do not edit.
 import type { components } from './types.js';
 export interface WebhookRequest {
     /** The exact body of the request, before it is parsed. */

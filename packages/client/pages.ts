@@ -130,6 +130,8 @@ export function listAnswer<Answer extends Promise<unknown>>(
   fetchPage: Fetch,
 ): Answer & AsyncIterable<unknown> & { pages(): AsyncGenerator<unknown, void, undefined> } {
   const fetching = (): Fetch => {
+    // The loop reports a failure; the promise, which nobody awaits then, must not be an unhandled rejection.
+    first.answer.catch(() => {})
     let requested: Promise<PageResult> | undefined = first.result
     return (next) => {
       const page = requested ?? fetchPage(next)

@@ -92,7 +92,7 @@ function compile(sources: Map<string, string>): Map<string, string> {
 function withPackageImports(text: string): string {
   return text
     .replace(/from '(openapi-fetch|eventsource-parser)'/g, "from './$1.js'")
-    .replace(/'(?:\.\.\/)+generated\/client\/types\.d\.ts'/g, "'./types.js'")
+    .replace(/'(?:\.\.\/)+generated\/client\/(\w+)\.(?:d\.ts|js)'/g, "'./$1.js'")
     .replace(/from '(?:\.\.?|@platform-api\/openapi)\/([\w-]+)\.ts'/g, "from './$1.js'")
 }
 

@@ -9,7 +9,7 @@ import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
 import { requestView, responseView } from '@platform-api/openapi/views.ts'
 import { copyDependencies } from './client-dependencies.ts'
-import { capital, errorDeclaration, methodTypes, type TypeNames } from './client-methods.ts'
+import { capital, errorDeclaration, methodTypes, type MethodTypes, type TypeNames } from './client-methods.ts'
 import {
   exportsOf,
   operationsDeclaration,
@@ -59,7 +59,8 @@ export function clientModules(
     const row = rowOf(document, operation, resources?.names.get(method(operation)))
     return `  ${method(operation)}: ${JSON.stringify(row)}`
   })
-  const declared = operationsDeclaration(all, { errors: hasErrorTypes ? errors : null, modules })
+  const flat = all.map((types) => withoutDescription(types, resources?.names.get(types.method)))
+  const declared = operationsDeclaration(flat, { errors: hasErrorTypes ? errors : null, modules })
   return new Map([
     [
       'operations.js',
@@ -78,6 +79,17 @@ export function clientModules(
     ...compileRuntime(profile),
     ...copyDependencies(),
   ])
+}
+
+/** A method with a name by resource is described there: descriptions are a fifth of the package. */
+function withoutDescription(types: MethodTypes, name: string | undefined): MethodTypes {
+  if (name === undefined) return types
+  const [summary, ...rest] = types.comment
+  const deprecated = rest.filter((line) => line === '@deprecated')
+  return {
+    ...types,
+    comment: [summary, '', `As \`client.${name}\`, which has the description.`, ...deprecated],
+  }
 }
 
 /** What the client knows of the API, as `ApiInfo` of the runtime. */

@@ -1,5 +1,6 @@
 // Writes the npm package generated/client: the client that `toolkit generate --client` writes for any
-// document, with methods by resource, resumable uploads, webhooks and the options of the platform.
+// document, with methods by resource, resumable uploads, webhooks, the options of the platform, and the
+// command line.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiInfoOf, clientModules, errorClasses, packageShape } from '@platform-api/generate/client.ts'
@@ -53,6 +54,7 @@ export function emitClient(
     ['client/LICENSE', readFileSync(join(source, 'LICENSE'), 'utf8')],
     ['client/index.js', index(apiInfoOf(document, `${project.name}-client/${version}`), has)],
     ['client/index.d.ts', indexTypes(has)],
+    ['client/bin.js', bin],
     ...[...modules].map(([file, text]): [string, string] => [`client/${file}`, text]),
   ])
 }
@@ -68,7 +70,7 @@ function modulesOf(
     return clientModules(document, operations, methods, {
       ...own,
       banner,
-      folders: [source, join(source, 'platform')],
+      folders: [source, join(source, 'platform'), join(source, 'cli')],
       names: {
         requests: 'operations',
         parameters: ({ id }, place) => parametersTypeOf(id, place as keyof typeof parameterTypes),
@@ -94,8 +96,16 @@ function manifestOf(name: string, version: string, { license, homepage, reposito
     homepage,
     repository,
     ...packageShape,
+    bin: { platform: './bin.js' },
   }
 }
+
+/** The program; an interpreter is named by the first line. */
+const bin = `#!/usr/bin/env node
+${banner}import { main } from './cli.js'
+
+process.exitCode = await main(process.argv.slice(2))
+`
 
 /** The parts of the client that exist if the contract has the operations or the events. */
 interface Has {

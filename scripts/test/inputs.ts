@@ -13,7 +13,7 @@ const handlerTable = 'generated/routes.ts'
 const isCode = /\.(ts|js|mjs|cjs)$/
 /** Code that names no files. */
 const isOutput = /^generated\//
-const isTest = /^(test|packages\/\w+\/test)\//
+const isTest = /^(test|packages\/[\w-]+\/test)\//
 const imported = /(?:from|import\(?) ?'([^'\n]+)'/g
 const quoted = /['`]([\w@.][\w@./-]*)['`]/g
 const read = /^\/\/ reads: (\S+)$/gm
@@ -88,8 +88,8 @@ export class Inputs {
       return /^(\.|node_modules)/.test(path) ? null : path
     }
     if (name.startsWith('@platform-api/')) return name.replace('@platform-api', 'packages')
-    // `test` is a word of its own.
-    return /^(node_modules|test$|handlers\/?$)/.test(name) ? null : name
+    // `test` is a word of its own; a path out of the project is none of its files.
+    return /^(node_modules|test$|handlers\/?$)|(^|\/)\.\.(\/|$)/.test(name) ? null : name
   }
 
   #isFolder(path: string): boolean {

@@ -35,6 +35,7 @@ export const guideNames = [
   'console',
   'typescript-client',
   'python-client',
+  'command-line',
   'generated-clients',
 ] as const
 

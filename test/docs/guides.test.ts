@@ -69,6 +69,10 @@ for (const name of guideNames) {
     const folder = t.testdir()
     mkdirSync(join(folder, 'node_modules/@platform-api'), { recursive: true })
     symlinkSync(join(root, 'generated/client'), join(folder, 'node_modules/@platform-api/client'))
+    mkdirSync(join(folder, 'node_modules/.bin'))
+    const program = join(root, 'generated/client/bin.js')
+    const wrapper = `#!/bin/sh\nexec ${process.execPath} ${program} "$@"\n`
+    writeFileSync(join(folder, 'node_modules/.bin/platform'), wrapper, { mode: 0o755 })
     symlinkSync(join(root, 'node_modules/openai'), join(folder, 'node_modules/openai'))
     writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
     if (python?.startsWith('/')) symlinkSync(python, join(folder, 'python3'))
@@ -90,6 +94,7 @@ for (const name of guideNames) {
       KEY: person.key,
       PLATFORM_BASE_URL: server.url,
       PLATFORM_API_KEY: person.key,
+      XDG_CONFIG_HOME: folder,
     }
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', `${functions}\n${script.join('\n')}`], {
       cwd: folder,

@@ -43,7 +43,7 @@ MAX_WAIT = 120.0
 
 
 class Send(NamedTuple):
-    """Sends the request. ``stream`` leaves the body of a success unread."""
+    """Sends the request. ``stream`` leaves the body of a success unread, and follows redirects to a file."""
 
     method: str
     url: str

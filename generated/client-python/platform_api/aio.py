@@ -145,7 +145,7 @@ class AsyncClient:
         )
         if effect.body is not None:
             request.stream = effect.body
-        response = await self._http.send(request, stream=True)
+        response = await self._http.send(request, stream=True, follow_redirects=effect.stream)
         if not effect.stream or not response.is_success:
             try:
                 await response.aread()

@@ -141,7 +141,7 @@ class Client:
         )
         if effect.body is not None:
             request.stream = effect.body
-        response = self._http.send(request, stream=True)
+        response = self._http.send(request, stream=True, follow_redirects=effect.stream)
         if not effect.stream or not response.is_success:
             try:
                 response.read()

@@ -285,6 +285,16 @@ def case_answer() -> None:
     raises(NetworkError, client.ai.chat.stream(message="Hi").text)
 
 
+def case_redirect() -> None:
+    """a download follows a redirect to a store, without the key"""
+    moved = httpx.Response(302, headers={"location": "http://store.test/file?signature=x"})
+    client, seen = scripted(moved, httpx.Response(206, content=b"ytes"))
+    with client.storage.files.download("file_1", range="bytes=1-") as download:
+        equal(download.read(), b"ytes")
+    equal((seen[1].url.host, seen[1].headers["range"]), ("store.test", "bytes=1-"))
+    equal("authorization" in seen[1].headers, False)
+
+
 def case_async() -> None:
     """the client for asyncio does the same"""
     left: list[Any] = [

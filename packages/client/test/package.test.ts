@@ -42,12 +42,25 @@ t.test("the package has the contract's version and contains only the client", as
   t.match(manifest, { name: '@platform-api/client', license: 'MIT', engines: { node: '>=20' } })
   t.equal(manifest.dependencies, undefined)
   t.same(await readdir(installed), await readdir(join(root, 'generated/client')))
-  for (const name of (await readdir(installed)).filter((file) => file.endsWith('.js'))) {
+  const isProgram = (file: string): boolean => /^(bin|cli(-\w+)?)\.js$/.test(file)
+  for (const name of (await readdir(installed)).filter((file) => file.endsWith('.js') && !isProgram(file))) {
     const text = await readFile(join(installed, name), 'utf8')
     t.notMatch(text, /from 'node:|\bBuffer\b|\brequire\(/, `${name} runs in a browser`)
     for (const [, imported] of text.matchAll(/^(?:import|export) .* from '([^']+)'/gm))
-      t.ok(imported.startsWith('./') && existsSync(join(installed, imported)), `${name} imports ${imported}`)
+      t.ok(
+        imported.startsWith('./') && !isProgram(imported.slice(2)) && existsSync(join(installed, imported)),
+        `${name} imports ${imported}`,
+      )
   }
+})
+
+t.test('npx runs the command line', async (t) => {
+  const env = { ...process.env, PLATFORM_URL: server.url, PLATFORM_API_KEY: server.key }
+  const { stdout } = await run('npx', ['--offline', 'platform', 'projects', 'create', 'From npx'], {
+    cwd: folder,
+    env,
+  })
+  t.match(stdout, /^prj_\w+  active  From npx\n$/)
 })
 
 t.test('npm installs the same bytes again, and a cache revalidates them', async (t) => {

@@ -40,6 +40,23 @@ t.test('lists', async (t) => {
     t.equal(asked.length, 3, 'and none after the last')
   })
 
+  t.test('a loop over a list throws its error, and no promise is left rejected', async (t) => {
+    const unhandled: unknown[] = []
+    const onUnhandled = (error: unknown): void => void unhandled.push(error)
+    process.on('unhandledRejection', onUnhandled)
+    t.teardown(() => process.off('unhandledRejection', onUnhandled))
+    const list = typedClient(server.url, `${person.key.slice(0, -1)}!`).projects.list()
+    await t.rejects(
+      async () => {
+        for await (const { name } of list) t.fail(name)
+      },
+      { name: 'AuthenticationError' },
+    )
+    // Node reports unhandled rejections when the queue of microtasks is empty.
+    await new Promise((resolve) => setImmediate(resolve))
+    t.strictSame(unhandled, [])
+  })
+
   t.test('start at the given page, and can be read by page', async (t) => {
     const pages = []
     for await (const { data, pagination } of client.listProjects.pages({ query: { ...query, page: 2 } }))
