@@ -16,7 +16,6 @@ const loadLists = () => import('./list.tsx')
 preload(loadLists)
 const ListPage = lazy(async () => (await loadLists()).ListPage)
 const DetailPage = lazy(async () => (await import('./detail.tsx')).DetailPage)
-const ApiLog = lazy(async () => (await import('./api-log.tsx')).ApiLog)
 const ClockBar = lazy(
   async () => (await import('./pages/payments.tsx')).ClockBar,
   () => null,
@@ -97,21 +96,9 @@ function Shell({ name }: { name: string }) {
           <Trail path={path} />
           {path.startsWith('/payments/') && hasClock() && <ClockBar />}
           <Page path={path} query={query} />
-          <Log />
         </main>
       </div>
     </>
-  )
-}
-
-/** The log loads when it is opened. */
-function Log() {
-  const [isOpen, setIsOpen] = useState(false)
-  return (
-    <details class="api-log" onToggle={(event) => setIsOpen(event.currentTarget.open)}>
-      <summary>API requests</summary>
-      {isOpen && <ApiLog />}
-    </details>
   )
 }
 

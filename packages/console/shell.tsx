@@ -3,12 +3,15 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { openCommands } from './command.ts'
 import { Icon } from './icon.tsx'
+import { lazy } from './lazy.tsx'
 import type { ConsoleGroup } from './model-types.ts'
 import { listOf, model, pageOf } from './model.ts'
 import { nameOf, remember, useName } from './names.ts'
 import { href, placeIn, type Place, type Route } from './router.ts'
 import { call, failureOf, isAllowed, signOut, type Failure } from './session.ts'
 import { Problem, Skeleton, useLoaded } from './ui.tsx'
+
+const ApiLog = lazy(async () => (await import('./api-log.tsx')).ApiLog)
 
 const themes = ['light dark', 'light', 'dark']
 const themeKey = 'platform-theme'
@@ -46,11 +49,36 @@ export function Bar({ name, route }: { name: string; route: Route }) {
         <span>Search</span>
         <kbd>Ctrl K</kbd>
       </button>
+      <Requests />
       <a class="docs" href="/docs">
         Docs
       </a>
       <Account name={name} />
     </header>
+  )
+}
+
+/** The requests of the console. */
+function Requests() {
+  const [isOpen, setIsOpen] = useState(false)
+  return (
+    <>
+      <button type="button" class="plain api" popovertarget="api">
+        API
+      </button>
+      <div
+        id="api"
+        class="menu-sheet api-log"
+        popover="auto"
+        role="region"
+        aria-label="API requests"
+        tabIndex={0}
+        onToggle={(event) => setIsOpen(event.newState === 'open')}
+      >
+        <h2>API requests</h2>
+        {isOpen && <ApiLog />}
+      </div>
+    </>
   )
 }
 

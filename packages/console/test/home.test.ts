@@ -38,7 +38,7 @@ t.test('the first steps of an account', { skip: skipWithoutBrowser }, async (t) 
   await page.getByRole('link', { name: 'checkout.created' }).waitFor()
   await assertAccessible(t, page, 'the home page')
 
-  await page.getByText('API requests').click()
+  await page.getByRole('button', { name: 'API', exact: true }).click()
   const requests = page.locator('.api-log li')
   await requests.filter({ hasText: 'POST /v1/webhooks/endpoints 400' }).waitFor()
   await requests.filter({ hasText: 'POST /v1/payments/products 201' }).locator('summary').click()

@@ -69,9 +69,12 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   })
 
   t.test('a key without user:read gets no charts', async (t) => {
-    const { page, complaints } = await open(t, await server.person({ scopes: ['projects:read'] }))
+    const { page, complaints } = await open(
+      t,
+      await server.person({ scopes: ['projects:read', 'projects:write'] }),
+    )
     await page.getByRole('heading', { name: 'Home' }).waitFor()
-    await page.getByRole('link', { name: 'Create a project' }).waitFor()
+    await page.getByText('Create a project', { exact: true }).waitFor()
     t.equal(await page.getByRole('img').count(), 0)
     t.strictSame(complaints, [])
   })
