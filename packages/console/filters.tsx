@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 import type { ConsoleField } from './model-types.ts'
+import { shownTitle } from './model.ts'
 import { nameOf } from './names.ts'
 import { Reference } from './reference.tsx'
 import { placeNames } from './router.ts'
@@ -80,12 +81,12 @@ interface ChipProps {
 }
 
 function Chip({ field, isRest, value, apply }: ChipProps) {
-  const { name, title, kind, values } = field
+  const { name, kind, values } = field
   const id = `filter-${name}`
   const options = values ?? (kind === 'boolean' ? ['true', 'false'] : null)
   return (
     <div class={`chip${value === null ? '' : ' on'}${isRest ? ' rest' : ''}`}>
-      <label for={id}>{title.replace(/ ID$/, '')}</label>
+      <label for={id}>{shownTitle(field)}</label>
       {options !== null ? (
         <select id={id} value={value ?? ''} onChange={(event) => apply(event.currentTarget.value)}>
           <option value="">All</option>
@@ -108,7 +109,12 @@ function Chip({ field, isRest, value, apply }: ChipProps) {
         />
       )}
       {value !== null && (
-        <button type="button" class="plain" aria-label={`Remove ${title}`} onClick={() => apply(null)}>
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Remove ${shownTitle(field)}`}
+          onClick={() => apply(null)}
+        >
           <Icon name="close" />
         </button>
       )}

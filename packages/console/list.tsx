@@ -4,7 +4,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Filters, type Go } from './filters.tsx'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField } from './model-types.ts'
-import { model, pathOfCreated, pathOfItem, valueAt, type List } from './model.ts'
+import { model, pathOfCreated, pathOfItem, shownTitle, valueAt, type List } from './model.ts'
 import { learn, nameOf, remember } from './names.ts'
 import { fill, href, navigate, placeNames } from './router.ts'
 import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from './session.ts'
@@ -118,7 +118,7 @@ export function InnerList({ list, values, owner, round, onReady }: InnerProps) {
           <a href={href(path)}>{list.title}</a>
         </h2>
         {(list.create === null || isPossible(list.create, owner)) && (
-          <Create {...{ list, values }} reload={page.reload} />
+          <Create {...{ list, values }} isInner reload={page.reload} />
         )}
       </header>
       <Rows page={page} {...{ list, values }} query={new URLSearchParams()} go={null} />
@@ -131,15 +131,17 @@ interface CreateProps extends Pick<Props, 'list' | 'values'> {
   defaults?: Record<string, string>
   /** Whether the form is open at first. */
   isOpened?: boolean
+  /** Whether it is not the main action of the page. */
+  isInner?: boolean
   reload: () => void
 }
 
-function Create({ list, values, defaults, isOpened = false, reload }: CreateProps) {
+function Create({ list, values, defaults, isOpened = false, isInner = false, reload }: CreateProps) {
   const [open, setOpen] = useState(isOpened)
   if (!isAllowed(list.create)) return null
   return (
     <>
-      <button type="button" class="main" onClick={() => setOpen(true)}>
+      <button type="button" class={isInner ? undefined : 'main'} onClick={() => setOpen(true)}>
         Create
       </button>
       {open && (
@@ -225,10 +227,10 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
                 >
                   {go !== null && list.sort.includes(column.name) ? (
                     <button type="button" class="plain" onClick={() => go(sorted(query, column.name))}>
-                      {column.title}
+                      {shownTitle(column)}
                     </button>
                   ) : (
-                    column.title
+                    shownTitle(column)
                   )}
                 </th>
               ))}
@@ -254,7 +256,7 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
                   <td
                     key={column.name}
                     class={`${column.kind}${n === 0 ? ' lead' : ''}`}
-                    data-title={column.title}
+                    data-title={shownTitle(column)}
                   >
                     {n === 0 ? (
                       <Lead {...{ list, values, row, column }} />

@@ -72,6 +72,10 @@ function at<T extends { path: string }>(pages: T[], path: string): At<T> | null 
 export const listAt = (path: string): At<List> | null => at(model.lists, path)
 export const detailAt = (path: string): At<Detail> | null => at(model.details, path)
 
+/** The title of a field where its value is shown: a name stands for an ID. */
+export const shownTitle = ({ title, kind }: ConsoleField): string =>
+  kind === 'id' ? title.replace(/ ID$/, '') : title
+
 /** The list or detail with a path that has no parameters. */
 export const pageOf = (path: string): List | Detail =>
   model.lists.find((each) => each.path === path) ?? model.details.find((each) => each.path === path)!

@@ -95,6 +95,8 @@ export function Dialog(props: {
   useEffect(() => {
     const before = document.activeElement as HTMLElement | null
     dialog.current!.showModal()
+    // Not the button that closes it.
+    dialog.current!.querySelector<HTMLElement>('form :is(input, select, textarea)')?.focus()
     // The browser returns the focus only for a dialog that is closed before it is removed.
     return () => before?.focus()
   }, [])

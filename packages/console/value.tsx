@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { ConsoleField } from './model-types.ts'
 import { useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
-import { pathOfId } from './model.ts'
+import { pathOfId, shownTitle } from './model.ts'
 import { nameOf } from './names.ts'
 import { href } from './router.ts'
 
@@ -92,7 +92,7 @@ export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) 
         .filter((field) => !unset.includes(field))
         .map((field) => (
           <div key={field.name}>
-            <dt>{field.title}</dt>
+            <dt>{shownTitle(field)}</dt>
             <dd>
               <Value field={field} value={item[field.name]} item={item} />
             </dd>
@@ -101,7 +101,7 @@ export function Fields({ fields, item }: { fields: ConsoleField[]; item: any }) 
       {unset.length > 0 && (
         <div>
           <dt>Not set</dt>
-          <dd class="soft">{unset.map(({ title }) => title).join(', ')}</dd>
+          <dd class="soft">{unset.map(shownTitle).join(', ')}</dd>
         </div>
       )}
     </dl>

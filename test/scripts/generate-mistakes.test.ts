@@ -575,6 +575,15 @@ const mistakes: Record<string, Mistake> = {
     says: /unknown extension `x-implied-response`/,
     at: 'x-implied-response',
   },
+  'a place of an area that the console does not have': {
+    file: 'openapi.yaml',
+    change: [
+      'x-implied-responses:',
+      'x-tagGroups: [{ name: A, tags: [], x-console: { place: top } }]\nx-implied-responses:',
+    ],
+    says: /`x-tagGroups` must be a list of groups, each with a `name`, its `tags`, and an `x-console`/,
+    at: '[{ name: A',
+  },
   'a hint for the console that does not exist': {
     change: ['x-rate-limit: write', 'x-console: { name: Things }'],
     says: /`x-console` must be an object with a `title`/,

@@ -94,6 +94,48 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  t.test('references have names, which are loaded once for each kind', async (t) => {
+    const { page, complaints } = await open(t, '')
+    await page.getByRole('heading', { name: 'Home' }).waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    const visit = async (path: string): Promise<void> => {
+      await page.evaluate(`history.pushState(null, '', '/console${path}')`)
+      await page.evaluate("dispatchEvent(new Event('popstate'))")
+    }
+    for (const [{ id, name }, title] of [
+      [own, 'Tulips'],
+      [inside, 'Grippers'],
+    ] as const) {
+      await visit(`/ai/knowledge?project_id=${id}`)
+      const row = page.locator('tbody tr', { hasText: title })
+      await row.getByRole('link', { name }).waitFor()
+      t.equal(await row.getByRole('link', { name: /^prj_/ }).count(), 0)
+    }
+    t.equal(asked.filter((path) => path === '/v1/projects').length, 1)
+    const row = page.locator('tbody tr', { hasText: 'Grippers' })
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await row.getByRole('button', { name: /^Copy kb_/ }).click()
+    t.match(await page.evaluate('navigator.clipboard.readText()'), /^kb_\w{26}$/)
+    t.strictSame(complaints, [])
+  })
+
+  t.test('the pages of operators are apart, and those of the account under the picture', async (t) => {
+    const areas = async ({ page }: Opened): Promise<string[]> => {
+      await page.getByRole('heading', { name: 'Home' }).waitFor()
+      return await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allTextContents()
+    }
+    const mine = await open(t, '')
+    const all = ['Home', 'Files', 'AI', 'Payments', 'Events and webhooks', 'People and access', 'Settings']
+    t.strictSame(await areas(mine), all)
+    await mine.page.getByRole('button', { name: /^Account/ }).focus()
+    await mine.page.keyboard.press('Enter')
+    await mine.page.getByRole('link', { name: 'User profile' }).waitFor()
+    await assertAccessible(t, mine.page, 'the account')
+    const operator = await openConsole(t, browser, server.url, '', { key: server.key })
+    t.strictSame(await areas(operator), [...all, 'Users of the platform'])
+  })
+
   t.test('a form begins with the chosen project', async (t) => {
     const { page } = await open(t, `/ai/knowledge?project_id=${own.id}`)
     await page.getByRole('button', { name: 'Create', exact: true }).click()
