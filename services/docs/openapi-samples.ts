@@ -50,11 +50,12 @@ const aboutTools =
   '[JSON](/openapi.json) or [YAML](/openapi.yaml).'
 
 const aboutClient =
-  'The clients of this contract come from this server: `npm install` takes the URL of ' +
-  '[/docs/client.tgz](/docs/client.tgz), with the TypeScript client ([guide](/docs/guides/typescript-client)) ' +
-  'and the command line ([guide](/docs/guides/command-line)), and `pip install` that of ' +
-  '[/docs/client-python.tar.gz](/docs/client-python.tar.gz) ([guide](/docs/guides/python-client)). The tools ' +
-  'for any OpenAPI document are in [/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).'
+  'The clients of this contract come from this server. `npm install` takes the URL of ' +
+  '[/docs/client.tgz](/docs/client.tgz): the [TypeScript client](/docs/guides/typescript-client) and the ' +
+  '[command line](/docs/guides/command-line). `pip install` takes that of ' +
+  '[/docs/client-python.tar.gz](/docs/client-python.tar.gz): the ' +
+  '[Python client](/docs/guides/python-client). The tools for any OpenAPI document are in ' +
+  '[/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).'
 
 const aboutSamples =
   'The code samples read the URL of this server, without `/v1`, from `PLATFORM_BASE_URL`, ' +
