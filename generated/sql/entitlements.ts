@@ -1,5 +1,5 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
-import { many, none, optional } from '../../infra/database/queries.ts'
+import { many, none, one, optional } from '../../infra/database/queries.ts'
 import { page } from '../../infra/database/list.ts'
 import type { components } from '../types.ts'
 
@@ -20,7 +20,8 @@ export interface DeleteOverrideRow {
 }
 
 /**
- * The entitlement of a customer to a feature, by the key of the feature, and the seller of both.
+ * The entitlement of a customer to a feature, by the key of the feature, and the seller of both. A metered
+ * feature has a period and the time of the customer, for `usage`.
  * @see prisma/sql/entitlements/find.sql
  */
 export const find = optional<{ customer_id: string; feature: string }, FindRow>(
@@ -28,16 +29,14 @@ export const find = optional<{ customer_id: string; feature: string }, FindRow>(
   `SELECT f.key AS feature, f.id AS feature_id, f.type,
 coalesce(o.enabled, p.feature_id IS NOT NULL) AS "enabled",
 trim_scale(l.maximum) AS "limit",
-m.used AS "used",
-CASE WHEN l.maximum < m.used THEN 0 ELSE trim_scale(l.maximum - m.used) END AS "remaining",
-m.resets_at AS "resets_at",
 CASE WHEN o.feature_id IS NOT NULL THEN 'override' WHEN p.feature_id IS NOT NULL THEN 'product' ELSE 'none'
   END AS "source",
-o.expires_at AS "expires_at", c.organization_id
+o.expires_at AS "expires_at", c.organization_id, f.meter_id, p.period_start AS "period_start",
+  p.period_end AS "period_end", t.now AS "now"
 FROM customers c
   CROSS JOIN LATERAL (
-    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
-    FROM payment_clock clock
+    SELECT statement_timestamp() + ((SELECT "offset" FROM payment_clock) + c.clock_offset)
+      * interval '1 millisecond' AS now
   ) t
     JOIN features f ON f.organization_id = c.organization_id
     OR f.organization_id IS NULL AND c.organization_id IS NULL
@@ -56,17 +55,6 @@ FROM customers c
   CROSS JOIN LATERAL (
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
-  LEFT JOIN LATERAL (
-        SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
-      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-    END AS used
-    FROM (SELECT
-      coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
-      coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
-        AT TIME ZONE 'UTC') AS "end"
-    ) period
-    WHERE f.type = 'metered'
-  ) m ON true
 WHERE c.id = $1 AND c.deleted_at IS NULL AND f.key = $2`,
   ['customer_id', 'feature'],
   { reads: true },
@@ -77,12 +65,13 @@ export interface FindRow {
   type: Schemas['FeatureType']
   enabled: boolean
   limit: string | null
-  used: string | null
-  remaining: string | null
-  resets_at: string | null
   source: Schemas['Entitlement']['source']
   expires_at: string | null
   organization_id: string | null
+  meter_id: string | null
+  period_start: string | null
+  period_end: string | null
+  now: string
 }
 
 /**
@@ -115,16 +104,15 @@ export const list = page<{ customer_id: string }, {}, 'feature', ListRow>(
     select: `SELECT f.id, f.key AS feature, f.id AS feature_id, f.type,
 coalesce(o.enabled, p.feature_id IS NOT NULL) AS "enabled",
 trim_scale(l.maximum) AS "limit",
-m.used AS "used",
-CASE WHEN l.maximum < m.used THEN 0 ELSE trim_scale(l.maximum - m.used) END AS "remaining",
-m.resets_at AS "resets_at",
 CASE WHEN o.feature_id IS NOT NULL THEN 'override' WHEN p.feature_id IS NOT NULL THEN 'product' ELSE 'none'
   END AS "source",
-o.expires_at AS "expires_at"
+o.expires_at AS "expires_at", m.used AS "used",
+CASE WHEN l.maximum < m.used THEN 0 ELSE trim_scale(l.maximum - m.used) END AS "remaining",
+m.resets_at AS "resets_at"
 FROM customers c
   CROSS JOIN LATERAL (
-    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
-    FROM payment_clock clock
+    SELECT statement_timestamp() + ((SELECT "offset" FROM payment_clock) + c.clock_offset)
+      * interval '1 millisecond' AS now
   ) t
     JOIN features f ON f.organization_id = c.organization_id
     OR f.organization_id IS NULL AND c.organization_id IS NULL
@@ -144,14 +132,14 @@ FROM customers c
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
   LEFT JOIN LATERAL (
-        SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
-      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-    END AS used
-    FROM (SELECT
-      coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
-      coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
-        AT TIME ZONE 'UTC') AS "end"
-    ) period
+        SELECT period.end AS resets_at, CASE WHEN (f.type='metered') THEN
+  meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
+END AS used
+FROM (SELECT
+  coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
+  coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
+    AT TIME ZONE 'UTC') AS "end"
+) period
     WHERE f.type = 'metered'
   ) m ON true
 WHERE c.id = $1 AND (o.feature_id IS NOT NULL OR p.feature_id IS NOT NULL)`,
@@ -173,11 +161,11 @@ export interface ListRow {
   type: Schemas['FeatureType']
   enabled: boolean
   limit: string | null
+  source: Schemas['Entitlement']['source']
+  expires_at: string | null
   used: string | null
   remaining: string | null
   resets_at: string | null
-  source: Schemas['Entitlement']['source']
-  expires_at: string | null
 }
 
 /**
@@ -228,4 +216,36 @@ export interface ShareFeaturesRow {
   organization_id: string | null
   type: Schemas['FeatureType']
   active: boolean
+}
+
+/**
+ * What a customer used of a metered feature in its period.
+ * @see prisma/sql/entitlements/usage.sql
+ */
+export const usage = one<{ meter_id: string; customer_id: string; now: Date | string; start: Date | string | null; end: Date | string | null; limit: number | string | null }, UsageRow>(
+  'entitlements/usage',
+  `SELECT m.used AS "used",
+CASE WHEN l.maximum < m.used THEN 0 ELSE trim_scale(l.maximum - m.used) END AS "remaining",
+m.resets_at AS "resets_at"
+FROM (
+  SELECT $1::text AS meter, $2::text AS customer, $3::timestamptz AS now,
+    $4::timestamptz AS start, $5::timestamptz AS "end", $6::numeric AS maximum
+) l
+  CROSS JOIN LATERAL (
+    SELECT period.end AS resets_at, CASE WHEN true THEN
+  meter_quantity(l.meter, l.customer, period.start, greatest(period.end, l.now + interval '5 minutes'))
+END AS used
+FROM (SELECT
+  coalesce(l.start, date_trunc('month', l.now, 'UTC')) AS start,
+  coalesce(l.end, (date_trunc('month', l.now AT TIME ZONE 'UTC') + interval '1 month')
+    AT TIME ZONE 'UTC') AS "end"
+) period
+  ) m`,
+  ['meter_id', 'customer_id', 'now', 'start', 'end', 'limit'],
+  { reads: true },
+)
+export interface UsageRow {
+  used: string | null
+  remaining: string | null
+  resets_at: string | null
 }

@@ -95,7 +95,10 @@ export async function setProductFeatures(
   return await readProductFeatures(tx, id)
 }
 
-/** Checks the entitlement of a customer in one statement. Throws 404 unless the caller is the seller. */
+/**
+ * Checks the entitlement of a customer in one statement, and in another one what a metered one has used.
+ * Throws 404 unless the caller is the seller.
+ */
 export async function openEntitlement(
   db: Db,
   request: SellerRequest,
@@ -107,10 +110,20 @@ export async function openEntitlement(
     await openCustomer(db, request, customerId)
     throw notFound('feature', feature)
   }
-  const { organization_id: seller, ...entitlement } = found
+  const {
+    organization_id: seller,
+    meter_id: meter,
+    period_start: start,
+    period_end: end,
+    now,
+    ...own
+  } = found
   const customer = { id: customerId, organization_id: seller }
   await authorizeCustomers(db, request, customer, () => notFound('customer', customerId))
-  return entitlement
+  if (meter === null) return { ...own, used: null, remaining: null, resets_at: null }
+  const { limit } = own
+  const used = await sql.usage(db, { meter_id: meter, customer_id: customerId, now, start, end, limit })
+  return { ...own, ...used }
 }
 
 /** Locks the customer of the caller, so that overrides change one after the other. Throws 404. */

@@ -1,9 +1,9 @@
 -- The features f of the seller of a customer, with the override o that has not expired, the product p that
--- gives the most, the limit l, and the usage m in the period, at the time t of the customer.
+-- gives the most, and the limit l, at the time t of the customer.
 FROM customers c
   CROSS JOIN LATERAL (
-    SELECT statement_timestamp() + (clock."offset" + c.clock_offset) * interval '1 millisecond' AS now
-    FROM payment_clock clock
+    SELECT statement_timestamp() + ((SELECT "offset" FROM payment_clock) + c.clock_offset)
+      * interval '1 millisecond' AS now
   ) t
   -- IS NOT DISTINCT FROM would use no index.
   JOIN features f ON f.organization_id = c.organization_id
@@ -23,15 +23,3 @@ FROM customers c
   CROSS JOIN LATERAL (
     SELECT CASE WHEN o.feature_id IS NULL THEN p.limit_value ELSE o.limit_value END AS maximum
   ) l
-  LEFT JOIN LATERAL (
-    -- A join condition on the type would not keep PostgreSQL from calling the function first.
-    SELECT period.end AS resets_at, CASE WHEN f.type = 'metered' THEN
-      meter_quantity(f.meter_id, c.id, period.start, greatest(period.end, t.now + interval '5 minutes'))
-    END AS used
-    FROM (SELECT
-      coalesce(p.period_start, date_trunc('month', t.now, 'UTC')) AS start,
-      coalesce(p.period_end, (date_trunc('month', t.now AT TIME ZONE 'UTC') + interval '1 month')
-        AT TIME ZONE 'UTC') AS "end"
-    ) period
-    WHERE f.type = 'metered'
-  ) m ON true
