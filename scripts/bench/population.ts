@@ -155,7 +155,8 @@ export async function addEvents(url: string, dataDir: string, count: number): Pr
       `
       INSERT INTO events (id, sequence, type, project_id, user_id, scope, role, actor, data, created_at)
       SELECT ${idOf('evt', newSuffix())}, ${last} + n,
-        CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END, e.project_id, e.user_id, e.scope, e.role, e.actor, e.data, to_timestamp(ms / 1000.0)
+        CASE WHEN n % 100 = 0 THEN e.type ELSE 'project.updated' END, e.project_id, e.user_id,
+        e.scope, e.role, e.actor, e.data, to_timestamp(ms / 1000.0)
       FROM (SELECT * FROM events LIMIT 1) e,
         (SELECT n, (${first} + n * ${month}::numeric / ${count})::bigint AS ms
           FROM generate_series(1::bigint, ${count}) n) r`,
