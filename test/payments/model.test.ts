@@ -396,6 +396,19 @@ async function forget(): Promise<void> {
   )
 }
 
+t.test('a retry succeeds once the customer has paid something else with a better card', async () => {
+  await forget()
+  const days = (n: number) => wait(n * 24)
+  const sequence = [
+    begin('3 days', 'renewalDeclined'),
+    days(4),
+    begin('3 days', 'succeeds'),
+    days(4),
+    days(9),
+  ]
+  await fc.asyncModelRun(() => ({ model: new PaymentModel(), real: null }), sequence)
+})
+
 t.test(`${runs} sequences of up to ${commands} commands`, { timeout: 0 }, async (t) => {
   const [seed, path, replayPath] = (process.env['REPLAY'] ?? '').split(' ')
   let steps = 0

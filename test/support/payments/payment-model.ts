@@ -184,11 +184,13 @@ export class PaymentModel {
       subscription.period++
       this.addOrder(null, amount, subscription).status = renews ? 'paid' : 'pending'
     }
+    // A retry succeeds once the customer has paid something else with a better card.
+    else if (renews) subscription.orders.at(-1)!.status = 'paid'
     const start = subscription.anchor + (subscription.period - 1) * subscription.length
     Object.assign(
       subscription,
       renews
-        ? { dueAt: start + subscription.length }
+        ? { status: 'active', tries: 0, dueAt: start + subscription.length }
         : { status: 'past_due', tries: tries + 1, dueAt: start + retryDays[tries] * day },
     )
   }
