@@ -73,7 +73,7 @@ function readable(color: string, ground: string, end: string): string {
   return end
 }
 
-/** Black or white, whichever can be read better. */
+/** Black or white: the one with the higher contrast. */
 const onto = (color: string): string =>
   contrast(color, '#ffffff') >= contrast(color, '#000000') ? '#ffffff' : '#000000'
 

@@ -23,7 +23,7 @@ const cuts = isLongForm ? 20 : 2
 const writers = 4
 const uploadBytes = 100_000
 
-/** What a client was told is stored. */
+/** The contents and the parts of uploads that the server acknowledged to a client. */
 class Acknowledged {
   /** The SHA-256 of the contents of its files. */
   readonly contents = new Map<string, Set<string>>()

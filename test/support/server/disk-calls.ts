@@ -8,23 +8,32 @@ import type { Test } from 'tap'
 /** Why a test that records fsync calls is skipped; false on Linux. */
 export const skipSyncs = process.platform !== 'linux' && 'synced paths are read from /proc'
 
-/** Records every fsync until the end of the test. @returns a list to which synced paths are added. */
-export async function recordSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
-  const synced: string[] = []
+/** Runs `around` in place of every fsync until the end of the test, with the path and the real call. */
+export async function aroundSyncs(
+  t: Pick<Test, 'teardown'>,
+  around: (path: string, sync: () => Promise<void>) => Promise<void>,
+): Promise<void> {
   const handle = await fs.open(tmpdir())
   const type = Object.getPrototypeOf(handle) as fs.FileHandle
   await handle.close()
   for (const name of ['sync', 'datasync'] as const) {
     const real = type[name]
     type[name] = async function (this: fs.FileHandle) {
-      const path = readlinkSync(`/proc/self/fd/${this.fd}`)
-      await real.call(this)
-      synced.push(path)
+      await around(readlinkSync(`/proc/self/fd/${this.fd}`), () => real.call(this))
     }
     t.teardown(() => {
       type[name] = real
     })
   }
+}
+
+/** Records every fsync until the end of the test. @returns a list to which synced paths are added. */
+export async function recordSyncs(t: Pick<Test, 'teardown'>): Promise<string[]> {
+  const synced: string[] = []
+  await aroundSyncs(t, async (path, sync) => {
+    await sync()
+    synced.push(path)
+  })
   return synced
 }
 

@@ -1,9 +1,8 @@
 // A power cut, for the files of a server in this process: what was not synced by then is lost.
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs'
-import fs from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
+import { aroundSyncs } from './disk-calls.ts'
 
 interface Entry {
   inode: number
@@ -27,23 +26,13 @@ export interface Disk {
 export async function watchDisk(t: Pick<Test, 'teardown'>): Promise<Disk> {
   let synced: Synced = new Map()
   let isCut = false
-  const handle = await fs.open(tmpdir())
-  const type = Object.getPrototypeOf(handle) as fs.FileHandle
-  await handle.close()
-  for (const name of ['sync', 'datasync'] as const) {
-    const real = type[name]
-    type[name] = async function (this: fs.FileHandle) {
-      const path = readlinkSync(`/proc/self/fd/${this.fd}`)
-      const entry = entryOf(path)
-      const state = entry === null ? null : entry.isDirectory ? entriesOf(path) : readFileSync(path)
-      await real.call(this)
-      if (isCut) throw Object.assign(new Error('the power is off'), { code: 'EIO' })
-      if (entry !== null) synced.set(entry.inode, state!)
-    }
-    t.teardown(() => {
-      type[name] = real
-    })
-  }
+  await aroundSyncs(t, async (path, sync) => {
+    const entry = entryOf(path)
+    const state = entry === null ? null : entry.isDirectory ? entriesOf(path) : readFileSync(path)
+    await sync()
+    if (isCut) throw Object.assign(new Error('the power is off'), { code: 'EIO' })
+    if (entry !== null) synced.set(entry.inode, state!)
+  })
   return {
     cut() {
       isCut = true
