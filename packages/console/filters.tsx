@@ -92,7 +92,7 @@ function Chip({ field, isRest, value, apply }: ChipProps) {
           <option value="">All</option>
           {options.map((each) => (
             <option key={String(each)} value={String(each)}>
-              {String(each).replaceAll('_', ' ')}
+              {nameOf(String(each)) ?? String(each).replaceAll('_', ' ')}
             </option>
           ))}
         </select>

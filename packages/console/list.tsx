@@ -47,13 +47,7 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
   const page = useRows(list, input, `${path}?${query}#${round}`)
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
-  const go = (changes: Record<string, string | null>): void => {
-    const changed = new URLSearchParams(query)
-    for (const [name, value] of Object.entries(changes))
-      if (value === null || value === '') changed.delete(name)
-      else changed.set(name, value)
-    navigate(href(path, changed), { scrolls: false })
-  }
+  const go = goFrom(path, query)
   return (
     <section>
       <header>
@@ -70,21 +64,43 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
       {children?.(page.value?.data ?? [])}
       <Filters filters={list.filters} query={query} go={go} />
       <Rows page={page} {...{ list, values, query, go }} />
-      {page.value !== null && (
-        <nav class="pages" aria-label="Pages">
-          {query.has('cursor') && (
-            <button type="button" onClick={() => history.back()}>
-              Previous
-            </button>
-          )}
-          {typeof next === 'string' && page.value.has_more !== false && (
-            <button type="button" onClick={() => go({ cursor: next })}>
-              Next
-            </button>
-          )}
-        </nav>
-      )}
+      {page.value !== null && <Pages {...{ query, go }} next={page.value.has_more === false ? null : next} />}
     </section>
+  )
+}
+
+/** Changes the filters, the sorting or the page of a list in the address. */
+export const goFrom =
+  (path: string, query: URLSearchParams): Go =>
+  (changes) => {
+    const changed = new URLSearchParams(query)
+    for (const [name, value] of Object.entries(changes))
+      if (value === null || value === '') changed.delete(name)
+      else changed.set(name, value)
+    navigate(href(path, changed), { scrolls: false })
+  }
+
+interface PagesProps {
+  query: URLSearchParams
+  /** The cursor of the next page. */
+  next: string | null | undefined
+  go: Go
+}
+
+export function Pages({ query, next, go }: PagesProps) {
+  return (
+    <nav class="pages" aria-label="Pages">
+      {query.has('cursor') && (
+        <button type="button" onClick={() => history.back()}>
+          Previous
+        </button>
+      )}
+      {typeof next === 'string' && (
+        <button type="button" onClick={() => go({ cursor: next })}>
+          Next
+        </button>
+      )}
+    </nav>
   )
 }
 

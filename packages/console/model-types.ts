@@ -136,11 +136,30 @@ export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' |
   fields?: number[]
 }
 
-/** generated/console/model.json */
-export type PackedModel = Omit<ConsoleModel, 'lists' | 'details' | 'operations'> & {
-  lists: Array<Omit<ConsoleList, 'tag' | 'columns' | 'filters'> & { columns: number[]; filters: number[] }>
+type Optional<T, Names extends keyof T> = Omit<T, Names> & Partial<Pick<T, Names>>
+
+/** generated/console/model.json. Empty values are left out, and paths, which the client has by operation. */
+export type PackedModel = Pick<ConsoleModel, 'title' | 'groups'> & {
+  lists: Array<
+    Optional<
+      Omit<ConsoleList, 'path' | 'tag' | 'columns' | 'filters' | 'item'>,
+      'sort' | 'ordered' | 'create' | 'prefix' | 'keys'
+    > & {
+      columns: number[]
+      filters?: number[]
+      /** The index of a detail. */
+      item?: number
+    }
+  >
   details: Array<
-    Omit<ConsoleDetail, 'tag' | 'fields' | 'related'> & { fields: number[]; related: string[][] }
+    Optional<
+      Omit<ConsoleDetail, 'path' | 'tag' | 'fields' | 'related'>,
+      'prefix' | 'events' | 'update' | 'remove' | 'actions' | 'downloads'
+    > & {
+      fields?: number[]
+      /** The index of a list, and its filter. */
+      related?: Array<[number, string?]>
+    }
   >
   operations: Record<string, Partial<Pick<ConsoleOperation, 'secrets' | 'when' | 'sells'>>>
   fields: PackedField[]

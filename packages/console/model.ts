@@ -26,6 +26,10 @@ export function unpacker(packed: PackedField[], texts: string[] = []): (index: n
 const packed = data as unknown as PackedModel
 const unpack = unpacker(packed.fields)
 
+/** The path of an operation, without the prefix of the version. */
+const pathOf = ({ operation }: { operation: string }): string =>
+  operationTable[operation as keyof typeof operationTable].path
+
 export type List = Omit<ConsoleList, 'tag'>
 export type Detail = Omit<ConsoleDetail, 'tag'>
 
@@ -37,15 +41,29 @@ export const model: Pick<ConsoleModel, 'title' | 'groups'> & {
   ...packed,
   // BRAND_NAME.
   title: document.querySelector<HTMLMetaElement>('meta[name=application-name]')?.content || packed.title,
-  lists: packed.lists.map((list) => ({
+  lists: packed.lists.map(({ columns, filters = [], item, ...list }) => ({
+    sort: [],
+    ordered: false,
+    create: null,
+    prefix: null,
+    keys: {},
     ...list,
-    columns: list.columns.map(unpack),
-    filters: list.filters.map(unpack),
+    path: pathOf(list),
+    item: item === undefined ? null : pathOf(packed.details[item]),
+    columns: columns.map(unpack),
+    filters: filters.map(unpack),
   })),
-  details: packed.details.map((detail) => ({
+  details: packed.details.map(({ fields = [], related = [], ...detail }) => ({
+    prefix: null,
+    events: null,
+    update: null,
+    remove: null,
+    actions: [],
+    downloads: [],
     ...detail,
-    fields: detail.fields.map(unpack),
-    related: detail.related.map(([path, filter = null]) => ({ path, filter: filter as string | null })),
+    path: pathOf(detail),
+    fields: fields.map(unpack),
+    related: related.map(([list, filter = null]) => ({ path: pathOf(packed.lists[list]), filter })),
   })),
 }
 

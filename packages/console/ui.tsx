@@ -84,6 +84,27 @@ export function Skeleton({ rows = 5 }: { rows?: number }) {
   )
 }
 
+interface SegmentsProps {
+  label: string
+  /** The values and their texts. */
+  options: Array<[value: string, text: string]>
+  value: string
+  choose: (value: string) => void
+}
+
+/** A choice of few that are all visible. */
+export function Segments({ label, options, value, choose }: SegmentsProps) {
+  return (
+    <div class="segments" role="group" aria-label={label}>
+      {options.map(([each, text]) => (
+        <button key={each} type="button" aria-pressed={each === value} onClick={() => choose(each)}>
+          {text}
+        </button>
+      ))}
+    </div>
+  )
+}
+
 export function Dialog(props: {
   title: string
   onClose: () => void

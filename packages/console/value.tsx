@@ -24,6 +24,7 @@ const good = new Set([
 ])
 const bad = new Set([
   'failed',
+  'retrying',
   'canceled',
   'cancelled',
   'disabled',

@@ -1,5 +1,6 @@
 // The model of the console as two small files: one for all pages, one for forms. Each names a field once and
-// refers to it by its index. Titles that follow from names, and values that are false, are left out.
+// refers to it by its index. Titles that follow from names, empty values, and paths, which the client has by
+// operation, are left out. The first file does not say which fields are required.
 import type {
   ConsoleField,
   ConsoleModel,
@@ -9,20 +10,29 @@ import type {
 } from '../../packages/console/model-types.ts'
 import { titleOf } from '../../packages/console/titles.ts'
 
-export function packModel({ lists, details, operations, ...others }: ConsoleModel): PackedModel {
-  const { fields, pack } = packer()
+export function packModel({ lists, details, operations, version: _, ...others }: ConsoleModel): PackedModel {
+  const { fields, pack: packWhole } = packer()
+  const pack = (field: ConsoleField): number => packWhole(asShown(field))
   return {
     ...others,
-    lists: lists.map(({ tag: _, ...list }) => ({
-      ...list,
-      columns: list.columns.map(pack),
-      filters: list.filters.map(pack),
-    })),
-    details: details.map(({ tag: _, ...detail }) => ({
-      ...detail,
-      fields: detail.fields.map(pack),
-      related: detail.related.map(({ path, filter }) => (filter === null ? [path] : [path, filter])),
-    })),
+    lists: lists.map(({ tag: _tag, path: _path, item, ...list }) =>
+      withoutEmpty({
+        ...list,
+        columns: list.columns.map(pack),
+        filters: list.filters.map(pack),
+        item: item === null ? null : details.findIndex(({ path }) => path === item),
+      }),
+    ) as PackedModel['lists'],
+    details: details.map(({ tag: _tag, path: _path, ...detail }) =>
+      withoutEmpty({
+        ...detail,
+        fields: detail.fields.map(pack),
+        related: detail.related.map(({ path, filter }) => {
+          const list = lists.findIndex((each) => each.path === path)
+          return filter === null ? [list] : [list, filter]
+        }),
+      }),
+    ) as PackedModel['details'],
     operations: Object.fromEntries(
       Object.entries(operations)
         .map(([id, { secrets, when, sells }]): [string, PackedModel['operations'][string]] => [
@@ -38,6 +48,21 @@ export function packModel({ lists, details, operations, ...others }: ConsoleMode
     fields,
   }
 }
+
+const withoutEmpty = (values: object): object =>
+  Object.fromEntries(Object.entries(values).filter(([, value]) => !isEmpty(value)))
+
+const isEmpty = (value: unknown): boolean =>
+  value === null ||
+  value === false ||
+  (typeof value === 'object' && Object.keys(value as object).length === 0)
+
+const asShown = ({ fields, ...field }: ConsoleField): ConsoleField => ({
+  ...field,
+  required: false,
+  nullable: false,
+  ...(fields !== undefined && { fields: fields.map(asShown) }),
+})
 
 /** The texts are a file of their own: a browser loads them with the first form. */
 export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: string[] } {

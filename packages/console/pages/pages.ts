@@ -15,6 +15,7 @@ const pages: Record<string, ComponentType<PageProps>> = {
   '/payments/subscriptions/{id}': lazy(async () => (await import('./payments.tsx')).SubscriptionPage),
   '/storage/files': lazy(async () => (await import('./files/files.tsx')).FilesPage),
   '/storage/files/{id}': lazy(async () => (await import('./files/files.tsx')).FilePage),
+  '/webhooks/deliveries': lazy(async () => (await import('./webhooks.tsx')).DeliveriesPage),
   '/webhooks/deliveries/{id}': lazy(async () => (await import('./webhooks.tsx')).DeliveryPage),
 }
 

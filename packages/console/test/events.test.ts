@@ -97,6 +97,74 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  t.test("yesterday's failed deliveries are found and sent again until one is refused", async (t) => {
+    const person = await server.person()
+    const failing = await makeEndpoint(t, person, {
+      event_types: ['profile.updated'],
+      answer: { status: 500, body: 'no table' },
+    })
+    const working = await makeEndpoint(t, person, { event_types: ['profile.updated'] })
+    await triedOnce(person, failing)
+    await triedOnce(person, failing)
+    await triedOnce(person, working)
+    for (const [width, dark] of [
+      [1280, false],
+      [390, true],
+    ] as const) {
+      const { page, complaints } = await openConsole(t, browser, server.url, '', {
+        key: person.key,
+        width,
+        dark,
+      })
+      await page.clock.setSystemTime(Date.now() + 86_400_000)
+      await page.goto(`${server.url}/console/webhooks/deliveries`)
+      const rows = page.locator('.deliveries li')
+      await rows.nth(2).waitFor()
+      await assertAccessible(t, page, `deliveries at ${width}`)
+      await page.getByRole('button', { name: 'Failed', exact: true }).click()
+      await page.getByRole('button', { name: 'Today' }).click()
+      await page.getByText('No delivery matches.').waitFor()
+      await page.getByRole('button', { name: 'Yesterday' }).click()
+      await rows.nth(1).waitFor()
+      t.strictSame(await page.locator('.deliveries .state').allTextContents(), ['retrying', 'retrying'])
+      t.equal(new URL(page.url()).searchParams.get('created'), 'yesterday')
+      await rows.first().getByRole('button').focus()
+      await page.keyboard.press('Enter')
+      const drawer = page.getByRole('dialog', { name: 'webhook_endpoint.tested' })
+      t.match(await drawer.textContent(), /The endpoint answered 500\..*no table[^]*webhook-signature: v1/)
+      await assertAccessible(t, page, `the drawer at ${width}`)
+      await page.keyboard.press('Escape')
+      await drawer.waitFor({ state: 'detached' })
+      t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+      t.strictSame(complaints, [])
+    }
+
+    const { page } = await openConsole(t, browser, server.url, '/webhooks/deliveries?status=failing', person)
+    await page.getByLabel('All 2 failed').check()
+    const refusal = { status: 409, json: { error: { code: 'INVALID_STATE', message: 'In flight.' } } }
+    let isRefused = true
+    let sent = 0
+    await page.route('**/redeliver', (route) => {
+      sent += 1
+      return isRefused ? route.fulfill(refusal) : route.continue()
+    })
+    await page.getByRole('button', { name: 'Resend 2' }).click()
+    await page.getByText('Stopped at webhook_endpoint.tested.').waitFor()
+    t.match(await page.locator('.selection').textContent(), /0 of 2.*In flight\./)
+    t.equal(sent, 1, 'nothing is sent after a refusal')
+    isRefused = false
+    failing.receiver.answer = {}
+    await page.getByRole('button', { name: 'Resend 2' }).click()
+    await page.getByText('2 of 2').waitFor()
+    await page.locator('.deliveries .state.good', { hasText: 'succeeded' }).nth(1).waitFor()
+    t.equal(sent, 3)
+    await page.getByLabel('Endpoint', { exact: true }).selectOption({ label: working.receiver.url })
+    await page.getByText('No delivery matches.').waitFor()
+    await page.getByRole('button', { name: 'All', exact: true }).click()
+    await page.locator('.deliveries .state', { hasText: 'succeeded' }).waitFor()
+    t.equal(await page.locator('.deliveries h2').textContent(), `${working.receiver.url} `)
+  })
+
   t.test('a new secret of an endpoint is shown once and signs', async (t) => {
     const person = await server.person()
     const endpoint = await makeEndpoint(t, person, { event_types: ['profile.updated'] })
