@@ -64,6 +64,21 @@ const asShown = ({ fields, ...field }: ConsoleField): ConsoleField => ({
   ...(fields !== undefined && { fields: fields.map(asShown) }),
 })
 
+/** The table of operations as a script: each group of rows that differ only in path and name once. */
+export function packTable(rows: Array<[string, { path: string; name?: string; list?: unknown }]>): string {
+  const groups = new Map<string, string[]>()
+  for (const [id, { path, name, list: _, ...others }] of rows) {
+    const key = JSON.stringify(others)
+    groups.set(key, [...(groups.get(key) ?? []), `${id} ${path}${name === undefined ? '' : ` ${name}`}`])
+  }
+  const packed = [...groups].map(([key, lines]) => `[${key},${JSON.stringify(lines.join())}]`)
+  return `export const operationTable = Object.fromEntries([${packed.join()}].flatMap(([row, lines]) =>
+  lines.split(',').map((line) => {
+    const [id, path, name] = line.split(' ')
+    return [id, { ...row, path, name }]
+  })))\n`
+}
+
 /** The texts are a file of their own: a browser loads them with the first form. */
 export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: string[] } {
   const help: string[] = []

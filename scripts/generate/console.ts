@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, posix } from 'node:path'
 import { clientNames } from './client-names.ts'
 import { consoleModel } from './console-model.ts'
-import { packForms, packModel } from './console-pack.ts'
+import { packForms, packModel, packTable } from './console-pack.ts'
 import { GenerateError } from './error.ts'
 import type { Operation } from './model.ts'
 
@@ -76,14 +76,20 @@ function withPlainNames(files: Array<[string, string]>): Array<[string, string]>
   ])
 }
 
-/** The console receives no webhooks, and calls the operations of its model and those that its pages name. */
+/** What of the client the console leaves out: it receives no webhooks, and asks for each page of a list. */
+const unneeded: Record<string, string> = {
+  'client/webhooks.js': 'export const verifyWebhook = undefined\n',
+  'client/pages.js': 'export const itemsOf = undefined, listAnswer = undefined, pagesOf = undefined\n',
+}
+
+/** The console calls the operations of its model and those that its pages name. */
 function neededOf(path: string, files: Map<string, string>): string {
-  if (path === 'client/webhooks.js') return 'export const verifyWebhook = undefined\n'
-  const text = files.get(path)!
+  const text = unneeded[path] ?? files.get(path)!
   if (path !== 'client/operations.js') return text
   const named = ['console/model.json', 'console/forms.json'].map((name) => files.get(name)!)
   const known = new Set([...named, ...sourceTexts()].join('\n').match(/(?<=['"])\w+(?=['"])/g))
-  return text.replaceAll(/^ {2}(\w+): \{.*\},\n/gm, (line, id: string) => (known.has(id) ? line : ''))
+  const rows = [...text.matchAll(/^ {2}(\w+): (\{.*\}),?$/gm)]
+  return packTable(rows.filter(([, id]) => known.has(id)).map(([, id, row]) => [id, JSON.parse(row)]))
 }
 
 const sourceTexts = (): string[] =>

@@ -1,13 +1,17 @@
-// A session as a conversation: questions, answers while they are generated, and the passages that they cite.
-// What people, models and documents write is shown as text.
+// A session as a conversation: the other sessions at the side, questions, answers while they are generated,
+// and the passages that they cite.
+import type { ComponentChild } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
+import { Icon } from '../icon.tsx'
 import { detailAt } from '../model.ts'
-import { href, type PageProps } from '../router.ts'
-import { call, failureOf, isAllowed } from '../session.ts'
-import { Dialog, Problem, Skeleton, useLoaded, usePolling } from '../ui.tsx'
-import { Fields, Id, State, Time } from '../value.tsx'
+import { useName } from '../names.ts'
+import { href, navigate, type PageProps } from '../router.ts'
+import { call, failureOf, isAllowed, type Failure } from '../session.ts'
+import { Problem, Skeleton, useLoaded, usePolling } from '../ui.tsx'
+import { Fields, State, Time } from '../value.tsx'
 import { Conversation, type Citation, type Message } from './conversation.ts'
+import { Markdown } from './markdown.tsx'
 
 export function ChatPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!
@@ -16,7 +20,7 @@ export function ChatPage({ path, values }: PageProps) {
     <DetailPage detail={detail} values={values} path={path} without={without}>
       {(session, reload) => (
         <>
-          <Chat session={session} onAnswered={reload} />
+          <Chat session={session} reload={reload} />
           <details>
             <summary>Details</summary>
             <Fields fields={detail.fields} item={session} />
@@ -31,10 +35,16 @@ function useConversation(sessionId: string): Conversation {
   const [conversation] = useState(() => new Conversation(sessionId))
   const [, render] = useState(0)
   useEffect(() => {
-    conversation.onChange = () => render((n) => n + 1)
+    let frame = 0
+    // Words arrive faster than a screen shows them.
+    conversation.onChange = () => {
+      cancelAnimationFrame(frame)
+      frame = requestAnimationFrame(() => render((n) => n + 1))
+    }
     void conversation.load()
     // An answer that is generated goes on while another page is shown.
     return () => {
+      cancelAnimationFrame(frame)
       conversation.onChange = () => {}
     }
   }, [])
@@ -43,44 +53,128 @@ function useConversation(sessionId: string): Conversation {
   return conversation
 }
 
-function Chat({ session, onAnswered }: { session: any; onAnswered: () => void }) {
+interface Opened {
+  citation: Citation
+  number: number
+  bases: string[]
+}
+
+function Chat({ session, reload }: { session: any; reload: () => void }) {
   const conversation = useConversation(session.id)
   const { isBusy, failure, messages } = conversation
   const [wasBusy, setWasBusy] = useState(false)
-  const [opened, setOpened] = useState<{ citation: Citation; bases: string[] } | null>(null)
+  const [opened, setOpened] = useState<Opened | null>(null)
+  const opener = useRef<Element | null>(null)
   useEffect(() => {
-    if (wasBusy && !isBusy && failure === null) onAnswered()
+    if (wasBusy && !isBusy && failure === null) reload()
     setWasBusy(isBusy)
   }, [isBusy])
-  if (messages === null)
-    return failure === null ? (
-      <Skeleton rows={8} />
-    ) : (
-      <Problem failure={failure} retry={() => void conversation.retry()} />
-    )
   return (
-    <div class="chat">
-      <Log {...{ conversation, session }} onOpen={(citation, bases) => setOpened({ citation, bases })} />
-      {session.status === 'active' ? (
-        isAllowed('streamChat') && <Ask conversation={conversation} />
-      ) : (
-        <p class="soft">This session is archived and takes no messages. Edit its status to go on.</p>
-      )}
-      {failure !== null && failure.message !== messages.at(-1)?.error?.message && (
-        <Problem
-          failure={failure}
-          retry={failure.code === null ? () => void conversation.retry() : undefined}
+    <div class={`drive-body chat${opened === null ? '' : ' with-panel'}`}>
+      <Sessions session={session} />
+      <div class="talk">
+        {messages === null ? (
+          <div class="log">{failure === null && <Skeleton rows={8} />}</div>
+        ) : (
+          <Log
+            {...{ conversation, session }}
+            onOpen={(each) => {
+              opener.current = document.activeElement
+              setOpened(each)
+            }}
+          />
+        )}
+        {failure !== null && failure.message !== messages?.at(-1)?.error?.message && (
+          <Problem
+            failure={failure}
+            retry={failure.code === null ? () => void conversation.retry() : undefined}
+          />
+        )}
+        {session.status === 'active' ? (
+          isAllowed('streamChat') && <Ask {...{ conversation, session, reload }} />
+        ) : (
+          <p class="soft">This session is archived and takes no messages. Edit its status to go on.</p>
+        )}
+      </div>
+      {opened !== null && (
+        <Source
+          {...opened}
+          onClose={() => {
+            setOpened(null)
+            ;(opener.current as HTMLElement | null)?.focus()
+          }}
         />
       )}
-      {opened !== null && <Passage {...opened} onClose={() => setOpened(null)} />}
     </div>
+  )
+}
+
+const listed = 50
+
+/** The sessions beside this one, and a new one about the same documents. A drawer on narrow screens. */
+function Sessions({ session }: { session: any }) {
+  const drawer = useRef<HTMLDetailsElement>(null)
+  const [failure, setFailure] = useState<Failure | null>(null)
+  const { project_id: projectId, knowledge_base_ids: bases } = session
+  const inside = projectId === null ? {} : { project_id: projectId }
+  const query = { ...inside, sort: 'updated_at', order: 'desc', limit: listed }
+  // A title comes with the first answer.
+  const loaded = useLoaded<any[]>(
+    async () => (await call('listSessions', { query })).data.data,
+    `${session.id} ${session.title}`,
+  )
+  async function begin(): Promise<void> {
+    try {
+      const body = { ...inside, knowledge_base_ids: bases }
+      navigate(href(`/ai/sessions/${(await call('createSession', { body })).data.id}`))
+    } catch (error) {
+      setFailure(failureOf(error))
+    }
+  }
+  return (
+    <details
+      class="places"
+      ref={drawer}
+      onClick={({ target, currentTarget }) => {
+        // Beside the drawer.
+        if (target === currentTarget) currentTarget.open = false
+      }}
+      onKeyDown={({ key, currentTarget }) => {
+        if (key !== 'Escape') return
+        currentTarget.open = false
+        currentTarget.querySelector('summary')!.focus()
+      }}
+    >
+      <summary>
+        <Icon name="chat" /> Chats
+      </summary>
+      <nav aria-label="Chats">
+        {isAllowed('createSession') && (
+          <button type="button" onClick={() => void begin()}>
+            New chat
+          </button>
+        )}
+        {failure !== null && <Problem failure={failure} />}
+        {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
+        {loaded.value?.map(({ id, title }) => (
+          <a
+            key={id}
+            class="node"
+            href={href(`/ai/sessions/${id}`)}
+            aria-current={id === session.id ? 'page' : undefined}
+          >
+            <bdi>{title ?? 'New chat'}</bdi>
+          </a>
+        ))}
+      </nav>
+    </details>
   )
 }
 
 interface LogProps {
   conversation: Conversation
   session: any
-  onOpen: (citation: Citation, bases: string[]) => void
+  onOpen: (opened: Opened) => void
 }
 
 /** In pixels: so near to the end it is followed. */
@@ -104,17 +198,24 @@ function Log({ conversation, session, onOpen }: LogProps) {
     below.current = belowEnd(log.current!)
   })
   const isChangeable = !isBusy && session.status === 'active' && isAllowed('regenerateMessage')
-  const actionsOf = ({ id, role }: Message, i: number) => (
+  const actionsOf = ({ id, role, content, model, created_at: at }: Message, i: number) => (
     <div class="actions">
-      {role === 'user' && isAllowed('updateMessage') && (
-        <button type="button" onClick={() => setEditing(id)}>
+      {role === 'assistant' && content !== '' && <Copy text={content} />}
+      {isChangeable && role === 'user' && isAllowed('updateMessage') && (
+        <button type="button" class="plain" onClick={() => setEditing(id)}>
           Edit question
         </button>
       )}
-      {i === shown.length - 1 && (
-        <button type="button" onClick={() => void conversation.regenerate()}>
+      {isChangeable && i === shown.length - 1 && (
+        <button type="button" class="plain" onClick={() => void conversation.regenerate()}>
           {role === 'user' ? 'Generate an answer' : 'Regenerate'}
         </button>
+      )}
+      {at !== '' && (
+        <small>
+          {model !== null && `${model} · `}
+          <Time value={at} />
+        </small>
       )}
     </div>
   )
@@ -138,17 +239,33 @@ function Log({ conversation, session, onOpen }: LogProps) {
       {shown.length === 0 && <Empty bases={session.knowledge_base_ids} />}
       <ol>
         {shown.map((message, i) => (
-          <li key={message.id} class={message.role}>
+          <li key={message.id} class={message.role} data-status={message.status}>
             {editing === message.id ? (
               <Edit {...{ conversation, message }} onClose={() => setEditing(null)} />
             ) : (
-              <Entry {...{ message, onOpen }} />
+              <>
+                <Entry {...{ message, onOpen }} />
+                {message.status !== 'in_progress' && actionsOf(message, i)}
+              </>
             )}
-            {isChangeable && editing !== message.id && actionsOf(message, i)}
           </li>
         ))}
       </ol>
     </div>
+  )
+}
+
+function Copy({ text }: { text: string }) {
+  const [isCopied, setIsCopied] = useState(false)
+  return (
+    <button
+      type="button"
+      class="plain"
+      onClick={() => void navigator.clipboard.writeText(text).then(() => setIsCopied(true))}
+      onBlur={() => setIsCopied(false)}
+    >
+      {isCopied ? 'Copied' : 'Copy'}
+    </button>
   )
 }
 
@@ -175,51 +292,84 @@ const empty: Omit<Message, 'id'> = {
 
 function Empty({ bases }: { bases: string[] }) {
   return (
-    <p class="empty">
-      Ask the first question below.{' '}
-      {bases.length > 0 ? (
-        'Answers cite the documents of '
-      ) : (
-        <>
-          To have documents cited, add them to a <a href={href('/ai/knowledge')}>knowledge base</a> and name
-          it in this session by Edit.
-        </>
-      )}
-      {bases.map((id, i) => (
-        <>
-          {i > 0 && ', '}
-          <Id value={id} />
-        </>
-      ))}
-    </p>
+    <div class="hint">
+      <h2>What would you like to know?</h2>
+      <p class="soft">
+        {bases.length > 0 ? (
+          'Answers cite the documents of '
+        ) : (
+          <>
+            To get answers from your documents, add them to a{' '}
+            <a href={href('/ai/knowledge')}>knowledge base</a>, and choose it here by Edit.
+          </>
+        )}
+        {bases.map((id, i) => (
+          <>
+            {i > 0 && ', '}
+            <KnowledgeBase id={id} />
+          </>
+        ))}
+      </p>
+    </div>
   )
 }
 
+const KnowledgeBase = ({ id }: { id: string }) => <a href={href(`/ai/knowledge/${id}`)}>{useName(id)}</a>
+
+/**
+ * The citation of each number in the text. An answer numbers the passages of its prompt, and `citations` are
+ * in the order in which it names them. If some are missing, such as those of others, no number is known.
+ */
+function sourcesIn({ content, citations, status }: Message): Map<number, number> {
+  const numbers = [...content.matchAll(/\[(\d{1,3}(?:[ ,]+\d{1,3})*)\]/g)].flatMap(([, each]) =>
+    each.split(',').map(Number),
+  )
+  const named = [...new Set(numbers)]
+  const isKnown = status === 'in_progress' || named.length === citations.length
+  return new Map(isKnown ? named.slice(0, citations.length).map((each, i) => [each, i]) : [])
+}
+
 function Entry({ message, onOpen }: { message: Message; onOpen: LogProps['onOpen'] }) {
-  const { role, content, status, model, citations, searched, error, created_at: at } = message
+  const { role, content, status, citations, searched, error } = message
+  if (role !== 'assistant') return <p class="text">{content}</p>
+  const open = (i: number): void =>
+    onOpen({ citation: citations[i], number: i + 1, bases: searched?.knowledge_base_ids ?? [] })
+  const sources = sourcesIn(message)
+  const cite = (source: number): ComponentChild => {
+    const i = sources.get(source)
+    return i === undefined ? null : (
+      <button
+        type="button"
+        class="plain cite"
+        aria-label={`Source ${i + 1}`}
+        title={citations[i].name}
+        onClick={() => open(i)}
+      >
+        {i + 1}
+      </button>
+    )
+  }
   return (
     <>
-      <div class="by">
-        <strong>{role === 'assistant' ? 'Answer' : 'Question'}</strong>
-        {role === 'assistant' && <State value={status} />}
-        <span class="soft">
-          {model} {at !== '' && <Time value={at} />}
-        </span>
-      </div>
-      {(content !== '' || status === 'in_progress') && <p class="text">{content}</p>}
+      <Markdown text={content} cite={cite} sources={sources.size} />
       {error !== null && <p class="error">{error.message}</p>}
+      {status === 'in_progress' ? (
+        <span class="typing" role="status" aria-label="The answer is generated" />
+      ) : (
+        status !== 'completed' && <State value={status} />
+      )}
       {citations.length > 0 && (
-        <ul class="citations" aria-label="Citations">
-          {citations.map((citation, i) => (
+        <ol class="sources" aria-label="Sources">
+          {citations.map(({ name, page, stale }, i) => (
             <li key={i}>
-              <button type="button" onClick={() => onOpen(citation, searched?.knowledge_base_ids ?? [])}>
-                [{i + 1}] {citation.name}
-                {citation.page !== null && `, page ${citation.page}`}
-                {citation.stale && ' (changed since)'}
+              <button type="button" onClick={() => open(i)}>
+                {i + 1} <bdi>{name}</bdi>
+                {page !== null && `, page ${page}`}
+                {stale && ' (changed since)'}
               </button>
             </li>
           ))}
-        </ul>
+        </ol>
       )}
     </>
   )
@@ -232,7 +382,13 @@ function sendOnEnter(event: KeyboardEvent): void {
   ;(event.target as HTMLTextAreaElement).form!.requestSubmit()
 }
 
-function Ask({ conversation }: { conversation: Conversation }) {
+interface AskProps {
+  conversation: Conversation
+  session: any
+  reload: () => void
+}
+
+function Ask({ conversation, session, reload }: AskProps) {
   const [draft, setDraft] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
   const { isBusy, running } = conversation
@@ -244,6 +400,7 @@ function Ask({ conversation }: { conversation: Conversation }) {
   }
   return (
     <form
+      class="ask"
       onSubmit={(event) => {
         event.preventDefault()
         void send()
@@ -251,24 +408,55 @@ function Ask({ conversation }: { conversation: Conversation }) {
     >
       <textarea
         ref={field}
-        rows={3}
+        rows={1}
         aria-label="Message"
-        placeholder="Ask a question. Shift+Enter begins a line."
+        placeholder="Ask a question"
+        title="Enter sends, Shift + Enter begins a line"
         value={draft}
         onInput={(event) => setDraft(event.currentTarget.value)}
         onKeyDown={sendOnEnter}
       />
-      <div class="actions">
-        <button type="submit" class="main" disabled={isBusy}>
+      <Models {...{ conversation, session, reload }} />
+      {isBusy && isAllowed('cancelMessage') ? (
+        <button type="button" disabled={!running} onClick={() => void conversation.stop()}>
+          Stop
+        </button>
+      ) : (
+        <button type="submit" class="main" disabled={isBusy || draft.trim() === ''}>
           Send
         </button>
-        {isAllowed('cancelMessage') && (
-          <button type="button" disabled={!isBusy || !running} onClick={() => void conversation.stop()}>
-            Stop
-          </button>
-        )}
-      </div>
+      )}
     </form>
+  )
+}
+
+/** The model of the session, which the next answers have. */
+function Models({ conversation, session, reload }: AskProps) {
+  const isPossible = isAllowed('listModels') && isAllowed('updateSession')
+  const loaded = useLoaded<any[]>(
+    async () => (isPossible ? (await call('listModels', { query: { limit: 100 } })).data.data : []),
+    '',
+  )
+  const models = loaded.value ?? []
+  const known = models.some(({ id }) => id === session.model) || session.model === null
+  async function choose(model: string): Promise<void> {
+    const input = { path: { id: session.id }, body: { model: model || null } }
+    await conversation.within(() => call('updateSession', input))
+    reload()
+  }
+  return (
+    <select
+      aria-label="Model"
+      disabled={!isPossible}
+      value={session.model ?? ''}
+      onChange={(event) => void choose(event.currentTarget.value)}
+    >
+      <option value="">{models.find((each) => each.is_default)?.id ?? 'Model'} (default)</option>
+      {!known && <option>{session.model}</option>}
+      {models.map(({ id }) => (
+        <option key={id}>{id}</option>
+      ))}
+    </select>
   )
 }
 
@@ -287,6 +475,7 @@ function Edit({ conversation, message, onClose }: EditProps) {
   }
   return (
     <form
+      class="edit"
       onSubmit={(event) => {
         event.preventDefault()
         void save()
@@ -315,28 +504,61 @@ function Edit({ conversation, message, onClose }: EditProps) {
 
 /** In characters: what is shown of a document before and after a quote. */
 const context = 600
+/** In pixels: what the panel shows before a quote. */
+const shownBefore = 120
 
-function Passage(props: { citation: Citation; bases: string[]; onClose: () => void }) {
-  const { citation, bases, onClose } = props
-  const loaded = useLoaded(async () => await readDocument(citation.document_id, bases), citation.document_id)
+interface SourceProps extends Opened {
+  onClose: () => void
+}
+
+/** The cited passage in its document. Beside the conversation, or over it on narrow screens. */
+function Source({ citation, number, bases, onClose }: SourceProps) {
+  const { document_id: id, file_id: fileId, name, page, quote } = citation
+  const heading = useRef<HTMLHeadingElement>(null)
+  const mark = useRef<HTMLElement>(null)
+  const panel = useRef<HTMLElement>(null)
+  const loaded = useLoaded(async () => await readDocument(id, bases), id)
   const found = loaded.value
   const excerpt = found?.text == null ? null : excerptOf(found.text, citation)
+  useEffect(() => heading.current!.focus(), [citation])
+  // Only the panel scrolls, so that the page does not move.
+  useLayoutEffect(() => {
+    panel.current!.scrollTop = mark.current!.offsetTop - shownBefore
+  }, [citation, found])
   return (
-    <Dialog title={citation.name} onClose={onClose}>
-      {citation.page !== null && <p class="soft">Page {citation.page}</p>}
+    <aside
+      ref={panel}
+      class="panel"
+      aria-label="Source"
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') onClose()
+      }}
+    >
+      <header>
+        <h2 ref={heading} tabIndex={-1}>
+          {number} <bdi>{name}</bdi>
+        </h2>
+        <button type="button" class="plain" aria-label="Close the source" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      {page !== null && <p class="soft">Page {page}</p>}
       {found !== null && excerpt === null && (
         <p class="soft">The document has changed or was deleted since. This was quoted:</p>
       )}
-      <p class="text passage" tabIndex={0}>
+      <p class="text">
         {excerpt?.before}
-        <mark>{citation.quote}</mark>
+        <mark ref={mark}>{quote}</mark>
         {excerpt?.after}
       </p>
       {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
-      {found?.base != null && (
-        <a href={href(`/ai/knowledge/${found.base}/documents/${citation.document_id}`)}>Open the document</a>
-      )}
-    </Dialog>
+      <p class="actions">
+        {found?.base != null && (
+          <a href={href(`/ai/knowledge/${found.base}/documents/${id}`)}>Open the document</a>
+        )}
+        {fileId !== null && <a href={href(`/storage/files/${fileId}`)}>Open the file</a>}
+      </p>
+    </aside>
   )
 }
 

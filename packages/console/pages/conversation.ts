@@ -3,6 +3,7 @@ import { call, failureOf, stream, type Failure, type StreamedEvent } from '../se
 
 export interface Citation {
   document_id: string
+  file_id: string | null
   chunk_id: string
   name: string
   page: number | null
@@ -73,12 +74,10 @@ export class Conversation {
   }
 
   async loadEarlier(): Promise<void> {
-    try {
+    await this.within(async () => {
       const { data, pagination } = await this.#page({ cursor: this.cursor })
       this.#change({ messages: [...data.toReversed(), ...this.messages!], cursor: pagination.next_cursor })
-    } catch (error) {
-      this.#change({ failure: failureOf(error) })
-    }
+    })
   }
 
   /** @returns whether the server stored the question. */
@@ -112,12 +111,18 @@ export class Conversation {
   }
 
   async stop(): Promise<void> {
+    const { id } = this.running!
+    // Unless it ended in the meantime.
+    await this.within(() => call('cancelMessage', { path: { id } }), 'INVALID_STATE')
+  }
+
+  /** Shows why a request failed, except with the code `expected`. */
+  async within(request: () => Promise<unknown>, expected?: string): Promise<void> {
     try {
-      await call('cancelMessage', { path: { id: this.running!.id } })
+      await request()
     } catch (error) {
-      // It ended in the meantime.
       const failure = failureOf(error)
-      if (failure.code !== 'INVALID_STATE') this.#change({ failure })
+      if (failure.code !== expected) this.#change({ failure })
     }
   }
 

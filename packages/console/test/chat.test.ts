@@ -21,7 +21,15 @@ const slow = { pieces: Array.from({ length: 3_000 }, (_, i) => `word${i} `), pie
 
 const answers = (page: Page) => page.getByRole('log').locator('li.assistant')
 const stateOf = async (page: Page, state: string): Promise<void> =>
-  await answers(page).last().locator('.state', { hasText: state }).waitFor()
+  await answers(page)
+    .last()
+    .and(page.locator(`[data-status=${state}]`))
+    .waitFor()
+/** Sums up what has moved on the page without a click. */
+const shiftsOf = async (page: Page): Promise<number> =>
+  await page.evaluate(`new Promise((resolve) => new PerformanceObserver((list) =>
+    resolve(list.getEntries().reduce((sum, each) => sum + (each.hadRecentInput ? 0 : each.value), 0)))
+    .observe({ type: 'layout-shift', buffered: true }) || setTimeout(resolve, 100, 0))`)
 const ask = async (page: Page, text: string): Promise<void> => {
   await page.getByLabel('Message', { exact: true }).fill(text)
   await page.keyboard.press('Enter')
@@ -87,7 +95,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await page.getByLabel('Model').fill('extractive-1')
       await page.getByLabel('Knowledge base ids').fill(base)
     })
-    await page.getByText('Ask the first question below.').waitFor()
+    await page.getByText('What would you like to know?').waitFor()
     await assertAccessible(t, page, 'an empty session')
     await ask(page, 'When does the vault open?')
     await stateOf(page, 'completed')
@@ -97,16 +105,21 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.equal(await page.getByRole('log').getAttribute('aria-busy'), 'false')
     await assertAccessible(t, page, 'a session with an answer')
 
-    await page.getByRole('button', { name: '[1] house.md' }).click()
-    const dialog = page.getByRole('dialog', { name: 'house.md' })
-    await dialog.getByText('A wall.').waitFor()
-    t.equal(await dialog.locator('mark').textContent(), vault)
-    await assertAccessible(t, page, 'a passage')
+    const source = page.getByRole('complementary', { name: 'Source' })
+    const number = answers(page).getByRole('button', { name: 'Source 1', exact: true })
+    await number.focus()
+    await page.keyboard.press('Enter')
+    await source.getByRole('heading', { name: '1 house.md' }).waitFor()
+    await source.getByText('A wall.').waitFor()
+    t.equal(await source.locator('mark').textContent(), vault)
+    await assertAccessible(t, page, 'a source')
     await page.keyboard.press('Escape')
-    await dialog.waitFor({ state: 'detached' })
+    await source.waitFor({ state: 'detached' })
+    t.equal(await page.evaluate('document.activeElement.ariaLabel'), 'Source 1', 'the focus is where it was')
 
     await ask(page, 'Is the cellar cold?')
-    await page.getByRole('button', { name: '[1] cellar.txt' }).click()
+    await page.getByRole('button', { name: '1 cellar.txt' }).click()
+    await source.getByRole('link', { name: 'Open the file' }).waitFor()
     t.equal(await page.locator('mark').textContent(), 'The cellar is <b>cold</b>.')
     await page.getByRole('link', { name: 'Open the document' }).click()
     await page.getByRole('heading', { name: 'cellar.txt', level: 1 }).waitFor()
@@ -168,7 +181,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
   t.test('what a model writes is text', async (t) => {
     const id = await sessionOf({ model: 'small' })
-    const answer = '<img src=x onerror="document.title=1"> [a](javascript:alert(1)) **bold**'
+    const answer = '<img src=x onerror="document.title=1"> [a](javascript:alert) ![b](//c/d) <b>e</b>'
     modelServer.nextScripts = [{ answer }]
     const { page, complaints } = await open(t, `/ai/sessions/${id}`)
     await page.getByLabel('Message', { exact: true }).fill('<script>document.title=1</script>')
@@ -177,12 +190,100 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await stateOf(page, 'completed')
     t.equal((await messagesOf(id)).length, 2, 'a question is sent once')
     t.equal(await answers(page).locator('.text').textContent(), answer)
-    t.equal(await page.getByRole('log').locator('img, script, a').count(), 0)
+    t.equal(await page.getByRole('log').locator('img, script, a, b').count(), 0)
     await ask(page, 'x'.repeat(200_001))
     t.match(await page.getByRole('alert').textContent(), 'at most 200000 characters')
     await waitForDraft(page, 'x'.repeat(200_001))
     t.strictSame(complaints, [])
   })
+
+  t.test('Markdown of an answer is shown as elements, which the page follows without a jump', async (t) => {
+    const id = await sessionOf({ model: 'small' })
+    const answer = [
+      '## Hours\n',
+      'From **noon** to *two*, see [the page](https://example.com/a) and `npm start` [7].',
+      '\n3. Soup',
+      '   - hot',
+      '   - cold\n',
+      '   More.',
+      '4. Salad\n',
+      '| Day | Opens |',
+      '|---|:--|',
+      '| Monday | 12 |\n',
+      '```ts',
+      'const a = **1**',
+      '```',
+      '> Bring a cup.',
+      '***',
+      'https://example.com/b is ~~old~~ a_b_c 2 * 3 * 4',
+    ].join('\n')
+    modelServer.nextScripts = [{ pieces: answer.match(/[^]{1,7}/g)!, piecesPerSecond: 100 }]
+    const { page, complaints } = await open(t, `/ai/sessions/${id}`, { width: 390 })
+    await ask(page, '**When?**')
+    await stateOf(page, 'completed')
+    const text = answers(page).locator('.text')
+    t.equal(await page.locator('li.user .text').textContent(), '**When?**')
+    t.equal(await text.getByRole('heading').textContent(), 'Hours')
+    t.equal(
+      await text.locator('p').first().textContent(),
+      'From noon to two, see the page and npm start [7].',
+    )
+    t.equal(await text.locator('p > strong').textContent(), 'noon')
+    t.equal(await text.locator('p > em').textContent(), 'two')
+    t.strictSame(await text.locator('ol > li > ul > li').allTextContents(), ['hot', 'cold'])
+    t.equal(await text.locator('ol').getAttribute('start'), '3')
+    t.match(await text.locator('ol > li').allTextContents(), [/^Soup.*More\.$/, 'Salad'])
+    t.strictSame(await text.locator('th, td').allTextContents(), ['Day', 'Opens', 'Monday', '12'])
+    t.equal(await text.locator('pre').textContent(), 'const a = **1**')
+    t.equal(await text.locator('blockquote').textContent(), 'Bring a cup.')
+    t.equal(await text.locator('hr').count(), 1)
+    t.equal(await text.locator('> p').last().textContent(), 'https://example.com/b is old a_b_c 2 * 3 * 4')
+    t.equal(await text.locator('em').count(), 1)
+    t.strictSame(
+      await text
+        .getByRole('link')
+        .evaluateAll((links: any[]) => links.map(({ href, rel }) => `${href} ${rel}`)),
+      ['https://example.com/a noopener noreferrer', 'https://example.com/b noopener noreferrer'],
+    )
+    await assertAccessible(t, page, 'an answer with Markdown')
+    t.ok((await shiftsOf(page)) < 0.01, 'nothing jumps')
+    t.strictSame(complaints, [])
+  })
+
+  t.test(
+    'other sessions are at the side, a new one has the same documents, and the model is chosen',
+    async (t) => {
+      const { client } = person
+      const base = (await client.post('/ai/knowledge', { name: 'Handbook' })).body.id
+      const old = await sessionOf({ title: 'Old times', model: 'small', knowledge_base_ids: [base] })
+      const { page, complaints } = await open(t, `/ai/sessions/${old}`)
+      await page.getByRole('log').getByRole('link', { name: 'Handbook' }).waitFor()
+      const chats = page.getByRole('navigation', { name: 'Chats' })
+      t.equal(await chats.getByRole('link', { name: 'Old times' }).getAttribute('aria-current'), 'page')
+      await chats.getByRole('button', { name: 'New chat' }).click()
+      await page.getByRole('heading', { name: 'Session', level: 1 }).waitFor()
+      const id = page.url().split('/').at(-1)!
+      t.not(id, old)
+      const model = page.getByLabel('Model', { exact: true })
+      await model.selectOption('small')
+      modelServer.nextScripts = [{ answer: 'Small talk.' }]
+      await ask(page, 'Which model?')
+      await stateOf(page, 'completed')
+      t.match((await client.get(`/ai/sessions/${id}`)).body, { model: 'small', knowledge_base_ids: [base] })
+      await chats.getByRole('link', { name: 'Which model?' }).waitFor()
+      await chats.getByRole('link', { name: 'Old times' }).click()
+      await page.getByRole('heading', { name: 'Old times', level: 1 }).waitFor()
+
+      await page.setViewportSize({ width: 390, height: 844 })
+      t.notOk(await chats.isVisible(), 'on a phone a drawer has the others')
+      await page.getByText('Chats', { exact: true }).click()
+      await chats.getByRole('link', { name: 'Which model?' }).waitFor()
+      await assertAccessible(t, page, 'the drawer')
+      await page.keyboard.press('Escape')
+      await chats.waitFor({ state: 'hidden' })
+      t.strictSame(complaints, [])
+    },
+  )
 
   t.test('an answer that is followed elsewhere goes on after the connection was cut', async (t) => {
     const id = await sessionOf({ model: 'small' })
@@ -203,7 +304,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const id = await sessionOf({ model: 'small' })
     modelServer.nextScripts = [slow]
     const { page } = await open(t, `/ai/sessions/${id}`)
-    await page.getByText('Ask the first question below.').waitFor()
+    await page.getByText('What would you like to know?').waitFor()
     await page.context().setOffline(true)
     await ask(page, 'Are you there?')
     await page.getByRole('alert').getByText('The server did not answer').waitFor()
@@ -229,7 +330,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('link', { name: 'Models' }).click()
     await page.getByRole('heading', { name: 'Models', level: 1 }).waitFor()
     await page.goBack()
-    await stateOf(page, 'in progress')
+    await stateOf(page, 'in_progress')
     await stateOf(page, 'completed')
     t.equal(await answers(page).locator('.text').textContent(), slow.pieces.slice(0, 40).join(''))
     t.strictSame(complaints, [])
@@ -328,7 +429,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     modelServer.nextScripts = [slow]
     const one = await open(t, `/ai/sessions/${id}`)
     const other = await open(t, `/ai/sessions/${id}`)
-    await other.page.getByText('Ask the first question below.').waitFor()
+    await other.page.getByText('What would you like to know?').waitFor()
     await ask(one.page, 'First')
     await answers(one.page).getByText('word1 ').waitFor()
     await ask(other.page, 'Second')

@@ -93,10 +93,10 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await done()
       await page.getByLabel('Message', { exact: true }).fill('When does the office open?')
       await page.getByRole('button', { name: 'Send' }).click()
-      await page.getByRole('list', { name: 'Citations' }).getByRole('button').first().click()
-      t.match(await dialog.locator('mark').textContent(), 'The office opens at nine.')
-      await assertAccessible(t, page, 'a passage')
-      await page.getByRole('button', { name: 'Close' }).click()
+      await page.getByRole('list', { name: 'Sources' }).getByRole('button').first().click()
+      t.match(await page.locator('.panel mark').textContent(), 'The office opens at nine.')
+      await assertAccessible(t, page, 'a source')
+      await page.getByRole('button', { name: 'Close the source' }).click()
 
       const order = await buy(page, server.url, go, actThroughCut, catalog.price)
       const operator = await openConsole(t, browser, server.url, `/payments/orders/${order}`, {
