@@ -1,7 +1,7 @@
 // A form for the body of a request. The fields come from the contract; the server's problems stand at them.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import data from '../../generated/console/forms.json' with { type: 'json' }
-import type { ConsoleField, ConsoleOperation, PackedForms } from './model-types.ts'
+import type { ConsoleField, ConsoleOperation, PackedForms, PackedHelp } from './model-types.ts'
 import { model, requestOf, unpacker } from './model.ts'
 import { Reference } from './reference.tsx'
 import { call, failureOf, type Failure, type Input } from './session.ts'
@@ -24,21 +24,21 @@ export interface FormProps {
 }
 
 const forms = data as unknown as PackedForms
-let texts: string[] = []
+let help: PackedHelp = { fields: [], forms: [] }
 let unpack = unpacker(forms.fields)
 
 /** Forms have no help where its file is not reached. */
 export const ready = fetch(new URL('help.json', import.meta.url))
   .then(async (response) => {
-    texts = await response.json()
-    unpack = unpacker(forms.fields, texts)
+    help = await response.json()
+    unpack = unpacker(forms.fields, help.fields)
   })
   .catch(() => {})
 
 function formOf(operation: string): Pick<ConsoleOperation, 'summary' | 'fields' | 'query' | 'choice'> {
-  const { summary, fields, query = [], choice = false } = forms.forms[operation]
+  const { fields, query = [], choice = false } = forms.forms[operation]
   return {
-    summary: texts[summary] ?? '',
+    summary: help.forms[Object.keys(forms.forms).indexOf(operation)] ?? '',
     fields: fields?.map((each) => unpack(each)) ?? null,
     query: query.map((each) => unpack(each)),
     choice,

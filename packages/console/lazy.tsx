@@ -1,7 +1,7 @@
 // Parts of the console that are loaded when they are first shown.
 import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { Skeleton } from './ui.tsx'
+import { Skeleton } from './skeleton.tsx'
 
 /** Loads a part once the first page is shown, so that it is there even without a network. */
 export function preload(load: () => Promise<unknown>): void {

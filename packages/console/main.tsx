@@ -12,10 +12,10 @@ import { failureOf, isAllowed, isPossible, isSignedOut, signIn, storedKey, type 
 import { Bar, Navigation } from './shell.tsx'
 import { Problem, Skeleton } from './ui.tsx'
 
-const loadLists = () => import('./list.tsx')
-preload(loadLists)
-const ListPage = lazy(async () => (await loadLists()).ListPage)
-const DetailPage = lazy(async () => (await import('./detail.tsx')).DetailPage)
+const loadPages = () => import('./engine.ts')
+preload(loadPages)
+const ListPage = lazy(async () => (await loadPages()).ListPage)
+const DetailPage = lazy(async () => (await loadPages()).DetailPage)
 const ClockBar = lazy(
   async () => (await import('./pages/payments.tsx')).ClockBar,
   () => null,

@@ -128,8 +128,6 @@ export interface ConsoleField {
 /** A field as the files have it. The title is left out if it follows from the name. */
 export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'help' | 'fields'> & {
   title?: string
-  /** The index of a text in help.json. */
-  help?: number
   required?: boolean
   nullable?: boolean
   /** Indices of fields. */
@@ -167,7 +165,13 @@ export type PackedModel = Pick<ConsoleModel, 'title' | 'groups'> & {
 
 /** generated/console/forms.json */
 export interface PackedForms {
-  /** By operationId, of all operations that change something. The summary is the index of a text. */
-  forms: Record<string, { summary: number; fields?: number[]; query?: number[]; choice?: boolean }>
+  /** By operationId, of all operations that change something. */
+  forms: Record<string, { fields?: number[]; query?: number[]; choice?: boolean }>
   fields: PackedField[]
+}
+
+/** generated/console/help.json: the texts of the fields and forms, in the order of forms.json. */
+export interface PackedHelp {
+  fields: Array<string | null>
+  forms: string[]
 }

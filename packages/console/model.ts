@@ -13,11 +13,15 @@ import { fill, match } from './router.ts'
 import { titleOf } from './titles.ts'
 
 /** Makes fields of their indices. */
-export function unpacker(packed: PackedField[], texts: string[] = []): (index: number) => ConsoleField {
+export function unpacker(
+  packed: PackedField[],
+  texts: Array<string | null> = [],
+): (index: number) => ConsoleField {
   const unpack = (index: number): ConsoleField => {
-    const { title, required = false, nullable = false, help, fields, ...field } = packed[index]
+    const { title, required = false, nullable = false, fields, ...field } = packed[index]
     const whole: ConsoleField = { ...field, title: title ?? titleOf(field.name), required, nullable }
-    if (help !== undefined) whole.help = texts[help]
+    const help = texts[index]
+    if (help != null) whole.help = help
     return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }
   }
   return unpack

@@ -14,6 +14,9 @@ export const prefixOf = (id: unknown): string | undefined =>
 
 export const nameOf = (id: string): string | undefined => names.get(id)
 
+/** Shows a value, such as a choice of a filter, by a name. */
+export const nameAs = (value: string, name: string): void => void names.set(value, name)
+
 /** Remembers the names of users that the parameter `include` adds, and of the items of a list. */
 export function remember(list: List | null, items: any[]): void {
   for (const item of items) {

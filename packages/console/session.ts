@@ -91,6 +91,8 @@ export async function signOut(): Promise<void> {
   location.assign(`/console${signedOut}`)
 }
 
+export const currentUserId = (): string | undefined => current?.user_id
+
 /** Whether the key may call the operation. */
 export const isAllowed = (operation: string | null): operation is string =>
   operation !== null && (current?.operations.includes(operation) ?? false)

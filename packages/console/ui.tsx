@@ -1,9 +1,15 @@
 // Parts of pages: dialogs, errors, loading states and code samples.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+// Every page has these: with them here, the files of the pages share one file.
+import './lazy.tsx'
+import './reference.tsx'
+import './value.tsx'
 import { requestOf } from './model.ts'
 import { fill } from './router.ts'
 import { failureOf, type Failure, type Input } from './session.ts'
+
+export { Skeleton } from './skeleton.tsx'
 
 const firstPollMs = 1_000
 const lastPollMs = 30_000
@@ -70,16 +76,6 @@ export function Problem({ failure, retry }: { failure: Failure; retry?: () => vo
           Try again
         </button>
       )}
-    </div>
-  )
-}
-
-export function Skeleton({ rows = 5 }: { rows?: number }) {
-  return (
-    <div class="skeleton" role="status" aria-label="Loading">
-      {Array.from({ length: rows }, (_, i) => (
-        <div key={i} />
-      ))}
     </div>
   )
 }

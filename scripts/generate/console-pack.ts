@@ -6,19 +6,21 @@ import type {
   ConsoleModel,
   PackedField,
   PackedForms,
+  PackedHelp,
   PackedModel,
 } from '../../packages/console/model-types.ts'
 import { titleOf } from '../../packages/console/titles.ts'
 
 export function packModel({ lists, details, operations, version: _, ...others }: ConsoleModel): PackedModel {
   const { fields, pack: packWhole } = packer()
-  const pack = (field: ConsoleField): number => packWhole(asShown(field))
+  const pack = (field: ConsoleField): number => packWhole(asFilter(field))
+  const packShown = (field: ConsoleField): number => packWhole(asShown(field))
   return {
     ...others,
     lists: lists.map(({ tag: _tag, path: _path, item, ...list }) =>
       withoutEmpty({
         ...list,
-        columns: list.columns.map(pack),
+        columns: list.columns.map(packShown),
         filters: list.filters.map(pack),
         item: item === null ? null : details.findIndex(({ path }) => path === item),
       }),
@@ -26,7 +28,7 @@ export function packModel({ lists, details, operations, version: _, ...others }:
     details: details.map(({ tag: _tag, path: _path, ...detail }) =>
       withoutEmpty({
         ...detail,
-        fields: detail.fields.map(pack),
+        fields: detail.fields.map(packShown),
         related: detail.related.map(({ path, filter }) => {
           const list = lists.findIndex((each) => each.path === path)
           return filter === null ? [list] : [list, filter]
@@ -57,10 +59,15 @@ const isEmpty = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.keys(value as object).length === 0)
 
-const asShown = ({ fields, ...field }: ConsoleField): ConsoleField => ({
+const asFilter = ({ help: _, ...field }: ConsoleField): ConsoleField => ({
   ...field,
   required: false,
   nullable: false,
+})
+
+/** A value that is shown needs no choices, and an ID has its own prefix. */
+const asShown = ({ values: _, prefix: _prefix, fields, ...field }: ConsoleField): ConsoleField => ({
+  ...asFilter(field),
   ...(fields !== undefined && { fields: fields.map(asShown) }),
 })
 
@@ -79,47 +86,47 @@ export function packTable(rows: Array<[string, { path: string; name?: string; li
   })))\n`
 }
 
-/** The texts are a file of their own: a browser loads them with the first form. */
-export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: string[] } {
-  const help: string[] = []
-  const indexOf = (text: string): number => {
-    if (!help.includes(text)) help.push(text)
-    return help.indexOf(text)
+/** The texts, in the same order, are a file of their own: a browser loads them with the first form. */
+export function packForms({ operations }: ConsoleModel): { forms: PackedForms; help: PackedHelp } {
+  const { fields, helps, pack } = packer()
+  const changing = Object.entries(operations).filter(([, { method }]) => method !== 'GET')
+  const forms = changing.map(([id, operation]): [string, PackedForms['forms'][string]] => [
+    id,
+    {
+      ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
+      ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
+      ...(operation.choice && { choice: true }),
+    },
+  ])
+  return {
+    forms: { forms: Object.fromEntries(forms), fields },
+    help: { fields: helps, forms: changing.map(([, { summary }]) => summary) },
   }
-  const { fields, pack } = packer(indexOf)
-  const forms = Object.entries(operations)
-    .filter(([, operation]) => operation.method !== 'GET')
-    .map(([id, operation]): [string, PackedForms['forms'][string]] => [
-      id,
-      {
-        summary: indexOf(operation.summary),
-        ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
-        ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
-        ...(operation.choice && { choice: true }),
-      },
-    ])
-  return { forms: { forms: Object.fromEntries(forms), fields }, help }
 }
 
-/** @param helpOf stores a help text. */
-function packer(helpOf: (text: string) => number | undefined = () => undefined): {
+function packer(): {
   fields: PackedField[]
+  /** The help text of each field. */
+  helps: Array<string | null>
   pack: (field: ConsoleField) => number
 } {
   const fields: PackedField[] = []
+  const helps: Array<string | null> = []
   const known = new Map<string, number>()
   function pack({ title, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
     const packed: PackedField = {
       ...field,
-      ...(help !== undefined && { help: helpOf(help) }),
       ...(title !== titleOf(field.name) && { title }),
       ...(required && { required }),
       ...(nullable && { nullable }),
       ...(inner !== undefined && { fields: inner.map(pack) }),
     }
-    const key = JSON.stringify(packed)
-    if (!known.has(key)) known.set(key, fields.push(packed) - 1)
+    const key = JSON.stringify([packed, help])
+    if (!known.has(key)) {
+      known.set(key, fields.push(packed) - 1)
+      helps.push(help ?? null)
+    }
     return known.get(key)!
   }
-  return { fields, pack }
+  return { fields, helps, pack }
 }
