@@ -25,6 +25,6 @@ export const usage = {
   },
 
   async getUsage({ principal, query }, { lists }) {
-    return { status: 200, body: { days: await readUsage(lists, principal.userId, query.days) } }
+    return { status: 200, body: await readUsage(lists, principal.userId, query) }
   },
 } satisfies Handlers<'usage'>

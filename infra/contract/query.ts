@@ -6,7 +6,7 @@ type DeclaredQuery<Id extends keyof operations> = operations[Id]['parameters'] e
   : Record<string, never>
 
 /** Validation fills in the defaults, so these parameters are always set. */
-type Defaulted = 'page' | 'limit' | 'sort' | 'order' | 'disposition' | 'days' | 'fit' | 'format'
+type Defaulted = 'page' | 'limit' | 'sort' | 'order' | 'disposition' | 'days' | 'hours' | 'fit' | 'format'
 
 export type Query<Id extends keyof operations> = {
   [K in keyof DeclaredQuery<Id> as K extends Defaulted ? K : never]-?: NonNullable<DeclaredQuery<Id>[K]>

@@ -1,4 +1,4 @@
-// Bars by day, and the part of a limit that is used.
+// Bars by day or hour, and the part of a limit that is used.
 import { useState } from 'preact/hooks'
 import { count } from './value.tsx'
 
@@ -9,7 +9,7 @@ interface ChartProps {
   title: string
   /** What the bars say together. */
   text: string
-  /** Days, such as `2026-11-30`. */
+  /** Days, such as `2026-11-30`, or times. */
   labels: string[]
   values: number[]
   /** The part of each value that is bad. */
@@ -17,8 +17,15 @@ interface ChartProps {
   format?: (value: number) => string
 }
 
-const shortDay = (day: string): string =>
-  new Date(day).toLocaleDateString(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' })
+const isDay = (label: string): boolean => label.length === 10
+
+/** A day is one of UTC, a time one of the person. */
+const short = (label: string): string =>
+  new Date(label).toLocaleString(undefined, {
+    day: 'numeric',
+    month: 'short',
+    ...(isDay(label) ? { timeZone: 'UTC' } : { hour: 'numeric', minute: '2-digit' }),
+  })
 
 export function Chart({ title, text, labels, values, bad = [], format = count }: ChartProps) {
   const [at, setAt] = useState<number | null>(null)
@@ -33,13 +40,13 @@ export function Chart({ title, text, labels, values, bad = [], format = count }:
       <figcaption>
         {title}{' '}
         <span class="soft">
-          {shown === null ? text : `${shortDay(labels[shown])}: ${format(values[shown])}`}
+          {shown === null ? text : `${short(labels[shown])}: ${format(values[shown])}`}
         </span>
       </figcaption>
       <div class="plot">
         <svg
           role="img"
-          aria-label={`${title} by day: ${text}`}
+          aria-label={`${title} by ${isDay(labels[0]) ? 'day' : 'hour'}: ${text}`}
           viewBox={`0 0 ${values.length * width} ${height}`}
           preserveAspectRatio="none"
           onPointerMove={(event) => {
@@ -55,8 +62,8 @@ export function Chart({ title, text, labels, values, bad = [], format = count }:
         {most > 0 && <small class="most">{format(most)}</small>}
       </div>
       <small class="axis">
-        <span>{shortDay(labels[0])}</span>
-        <span>{shortDay(labels[labels.length - 1])}</span>
+        <span>{short(labels[0])}</span>
+        <span>{short(labels[labels.length - 1])}</span>
       </small>
     </figure>
   )

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 // Every page has these: with them here, the files of the pages share one file.
+import './chart.tsx'
 import './lazy.tsx'
 import './reference.tsx'
 import './value.tsx'

@@ -11,7 +11,7 @@ import { withFormerName, type Principal } from '../users/authentication.ts'
 type ApiRequest = components['schemas']['ApiRequest']
 type Usage = components['schemas']['UsageQuantity']
 type Meter = components['schemas']['UsageMeter']
-type UsageDay = components['schemas']['UsageDay']
+type UsageReport = components['schemas']['UsageReport']
 
 /** The requests of the user. A key that is limited to projects gets only those that it sent. */
 export async function listRequests(
@@ -28,9 +28,16 @@ export async function listRequests(
   })
 }
 
-/** The usage of each of the last days (UTC), with today. */
-export async function readUsage(lists: SqlClient, userId: string, days: number): Promise<UsageDay[]> {
-  return await sql.readUsage(lists, { user_id: userId, days })
+/** The usage of each of the last days (UTC), with today, and of each of the last hours, with the current. */
+export async function readUsage(
+  lists: SqlClient,
+  userId: string,
+  { days, hours }: Query<'getUsage'>,
+): Promise<UsageReport> {
+  return {
+    days: await sql.readUsage(lists, { user_id: userId, days }),
+    hours: hours === 0 ? [] : await sql.readHours(lists, { user_id: userId, hours }),
+  }
 }
 
 const dayMs = 86_400_000

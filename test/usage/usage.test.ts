@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Db } from '../../infra/database/database.ts'
 import { unavailable } from '../../infra/errors.ts'
-import { newId } from '../../infra/ids.ts'
+import { newId, newIdAt, newRequestId } from '../../infra/ids.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { usageRetentionTasks } from '../../services/usage/usage.ts'
 import { RequestRecorder, type RecorderOptions } from '../../services/usage/recorder.ts'
@@ -94,6 +94,56 @@ t.test('every day has an entry: zeros, and the storage of the day before', async
   t.equal((await person.client.get('/usage')).body.days.length, 30)
   for (const count of ['0', '91', '1.5', 'x'])
     t.equal((await person.client.get(`/usage?days=${count}`)).status, 400)
+})
+
+t.test('the last hours have the requests of the log by the class of their status', async (t) => {
+  const [person, other] = [await server.person(), await server.person()]
+  const now = Date.now()
+  const hourOf = (hoursAgo: number): Date => new Date((Math.floor(now / 3_600_000) - hoursAgo) * 3_600_000)
+  const request = (hoursAgo: number, status: number, requests: number, { id } = person) => ({
+    id: newIdAt('arq', hourOf(hoursAgo)),
+    createdAt: hourOf(hoursAgo),
+    userId: id,
+    keyId: newId('key'),
+    operation: 'getUser',
+    method: 'GET',
+    status,
+    durationMs: 1,
+    requests,
+    requestId: newRequestId(),
+  })
+  await prisma.apiRequest.createMany({
+    data: [
+      request(3, 200, 7),
+      request(2, 200, 5),
+      request(2, 404, 2),
+      request(1, 503, 1),
+      request(1, 499, 1),
+      request(0, 204, 1),
+      request(1, 500, 9, other),
+    ],
+  })
+  const hoursOf = async (query: string): Promise<any[]> =>
+    (await person.client.get(`/usage${query}`)).body.hours
+  const at = (hoursAgo: number, requests: number, client: number, server: number) => ({
+    hour: hourOf(hoursAgo).toISOString(),
+    requests,
+    client_errors: client,
+    server_errors: server,
+  })
+  const hours = await hoursOf('?hours=5')
+  // One more where the hour has ended meanwhile.
+  const first = hours.findIndex(({ hour }) => hour === hourOf(3).toISOString())
+  t.strictSame(hours.slice(first, first + 4), [
+    at(3, 7, 0, 0),
+    at(2, 7, 2, 0),
+    at(1, 2, 1, 1),
+    at(0, 1, 0, 0),
+  ])
+  t.strictSame(await hoursOf(''), [])
+  t.equal((await hoursOf('?hours=72')).length, 72)
+  for (const count of ['-1', '73', 'x'])
+    t.equal((await person.client.get(`/usage?hours=${count}`)).status, 400)
 })
 
 t.test('two processes add to the same days at once', async (t) => {

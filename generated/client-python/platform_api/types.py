@@ -1122,6 +1122,7 @@ class GetTestClockQuery(TypedDict):
 
 class GetUsageQuery(TypedDict):
     days: NotRequired[int]
+    hours: NotRequired[int]
 
 
 class Health(TypedDict):
@@ -3835,6 +3836,14 @@ class UsageEventInput(TypedDict):
     properties: NotRequired[Dict[str, Union[str, float]]]
 
 
+class UsageHour(TypedDict):
+    """The requests of a user in an hour."""
+    hour: str
+    requests: int
+    client_errors: int
+    server_errors: int
+
+
 #: What is measured.
 UsageMeter = Literal["requests", "errors", "downloaded_bytes", "answers", "prompt_tokens", "completion_tokens", "cost_micros"]
 
@@ -3869,6 +3878,7 @@ class UsageRecord(TypedDict):
 class UsageReport(TypedDict):
     """The usage of a user on the last days."""
     days: List[UsageDay]
+    hours: List[UsageHour]
 
 
 class UsageTier(TypedDict):

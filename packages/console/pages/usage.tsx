@@ -1,9 +1,10 @@
 // The charts of the overview: what the user used on each of the last days.
 import { useState } from 'preact/hooks'
-import { Chart } from '../chart.tsx'
+import { Chart, Share } from '../chart.tsx'
+import { learn, nameOf } from '../names.ts'
 import { currentPlace, type Place } from '../router.ts'
 import { call } from '../session.ts'
-import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { Problem, Segments, Skeleton, useLoaded } from '../ui.tsx'
 import { bytes, count } from '../value.tsx'
 
 type Column =
@@ -24,9 +25,27 @@ const names = Object.keys(columns) as Column[]
 
 const dayMs = 86_400_000
 
-/** The days of the person, or of all in a project or an organization, which have no `storage_bytes`. */
+interface Used {
+  days: Day[]
+  /** Of the person only. */
+  hours: Array<Record<'requests' | 'client_errors' | 'server_errors', number> & { hour: string }>
+  /** The requests by project, most first; without the ID those outside projects. */
+  projects: Array<{ project_id: string | null; quantity: number }>
+}
+
+const shownProjects = 6
+
+async function usedIn(place: Place): Promise<Used> {
+  const query = { group_by: ['project_id'], meter: ['requests'], limit: 100, ...place }
+  const { data } = (await call('listUsage', { query })).data
+  const projects = data.sort((a: any, b: any) => b.quantity - a.quantity).slice(0, shownProjects)
+  await learn(projects)
+  if (Object.keys(place).length > 0) return { days: await daysOf(place), hours: [], projects }
+  return { ...(await call('getUsage', { query: { hours: 24 } })).data, projects }
+}
+
+/** The days of all in a project or an organization, which have no `storage_bytes`. */
 async function daysOf(place: Place): Promise<Day[]> {
-  if (Object.keys(place).length === 0) return (await call('getUsage')).data.days
   const days = new Map<string, Day>()
   for (let i = 29; i >= 0; i--) {
     const day = new Date(Date.now() - i * dayMs).toISOString().slice(0, 10)
@@ -45,59 +64,47 @@ async function daysOf(place: Place): Promise<Day[]> {
   return [...days.values()]
 }
 
-const ranges = [7, 30]
+const ranges: Array<[string, string]> = [
+  ['1', '24 hours'],
+  ['7', '7 days'],
+  ['30', '30 days'],
+]
 
 export function Usage() {
   const place = currentPlace()
-  const loaded = useLoaded(async () => await daysOf(place), JSON.stringify(place))
-  const [range, setRange] = useState(30)
+  const loaded = useLoaded(async () => await usedIn(place), JSON.stringify(place))
+  const [range, setRange] = useState('30')
   // Only the admins of a project or an organization see its usage.
   if (loaded.failure?.code === 'FORBIDDEN') return null
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
-  const days = loaded.value?.slice(-range)
-  if (days === undefined) return <Skeleton />
-  const placeless = Object.keys(place).length === 0
-  const labels = days.map(({ day }) => day)
-  const valuesOf = (name: Column): number[] => days.map((day) => day[name])
-  const [requests, errors, storage] = [valuesOf('requests'), valuesOf('errors'), valuesOf('storage_bytes')]
-  const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
+  if (loaded.value === null) return <Skeleton />
+  const { hours, projects } = loaded.value
+  const offered = ranges.filter(([days]) => days !== '1' || hours.length > 0)
+  const days = loaded.value.days.slice(-range)
+  const [, text] = offered.find(([each]) => each === range) ?? ranges[2]
   return (
     <>
       <div class="heading">
-        <h2>Last {range} days</h2>
-        <div class="views" role="group" aria-label="Days">
-          {ranges.map((each) => (
-            <button
-              key={each}
-              type="button"
-              class="plain"
-              aria-pressed={each === range}
-              onClick={() => setRange(each)}
-            >
-              {each} days
-            </button>
-          ))}
-        </div>
+        <h2>Last {text}</h2>
+        <Segments label="Range" options={offered} value={range} choose={setRange} />
       </div>
-      <div class="charts">
-        <Chart
-          title="Requests"
-          text={`${sum(requests)}, ${sum(errors)} with errors`}
-          labels={labels}
-          values={requests}
-          bad={errors}
-        />
-        {placeless && (
-          <Chart
-            title="Storage"
-            text={`${bytes(storage.at(-1)!)} now`}
-            labels={labels}
-            values={storage}
-            format={bytes}
-          />
-        )}
-        <Chart title="Tokens" text={sum(tokens)} labels={labels} values={tokens} />
-      </div>
+      <div class="charts">{text === '24 hours' ? <Hours hours={hours} /> : <Days days={days} />}</div>
+      {projects.length > 1 && (
+        <>
+          <h3>Requests by project in 30 days</h3>
+          <div class="charts">
+            {projects.map(({ project_id: id, quantity }) => (
+              <Share
+                key={id}
+                title={id === null ? 'Without a project' : (nameOf(id) ?? id)}
+                text={count(quantity)}
+                whole={projects.reduce((all, each) => all + each.quantity, 0)}
+                parts={[quantity, 0]}
+              />
+            ))}
+          </div>
+        </>
+      )}
       <details>
         <summary>Usage of each day</summary>
         <div class="scroll" tabIndex={0} role="region" aria-label="Usage of each day">
@@ -127,6 +134,59 @@ export function Usage() {
           </table>
         </div>
       </details>
+    </>
+  )
+}
+
+function Hours({ hours }: Pick<Used, 'hours'>) {
+  const labels = hours.map(({ hour }) => hour)
+  const server = hours.map((each) => each.server_errors)
+  const errors = hours.map((each, i) => each.client_errors + server[i])
+  const requests = hours.map((each) => each.requests)
+  return (
+    <>
+      <Chart
+        title="Requests"
+        text={`${sum(requests)}, ${sum(errors)} with errors`}
+        labels={labels}
+        values={requests}
+        bad={errors}
+      />
+      <Chart
+        title="Errors"
+        text={`${sum(errors)}, ${sum(server)} of the server`}
+        labels={labels}
+        values={errors}
+        bad={server}
+      />
+    </>
+  )
+}
+
+function Days({ days }: Pick<Used, 'days'>) {
+  const labels = days.map(({ day }) => day)
+  const valuesOf = (name: Column): number[] => days.map((day) => day[name])
+  const [requests, errors, storage] = [valuesOf('requests'), valuesOf('errors'), valuesOf('storage_bytes')]
+  const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
+  return (
+    <>
+      <Chart
+        title="Requests"
+        text={`${sum(requests)}, ${sum(errors)} with errors`}
+        labels={labels}
+        values={requests}
+        bad={errors}
+      />
+      {Object.keys(currentPlace()).length === 0 && (
+        <Chart
+          title="Storage"
+          text={`${bytes(storage.at(-1)!)} now`}
+          labels={labels}
+          values={storage}
+          format={bytes}
+        />
+      )}
+      <Chart title="Tokens" text={sum(tokens)} labels={labels} values={tokens} />
     </>
   )
 }

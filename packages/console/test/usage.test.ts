@@ -7,6 +7,7 @@ import {
   type Opened,
   type OpenOptions,
 } from '../../../test/support/browser/console-browser.ts'
+import { newIdAt, newRequestId } from '../../../infra/ids.ts'
 import { startServer, type Person } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
@@ -57,6 +58,49 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       t.strictSame(complaints, [])
     }
     t.equal(new Set(fills).size, 4, `each bar has a color of the scheme: ${fills.join(' ')}`)
+  })
+
+  t.test('a day by hour, and the projects with the most requests', async (t) => {
+    const person = await server.person()
+    const project = (await person.client.post('/projects', { name: 'Greenhouse' })).body
+    const { prisma } = server.services.database
+    const createdAt = new Date(Date.now() - 3_600_000)
+    const request = { userId: person.id, keyId: 'key_x', operation: 'getUser', method: 'GET', createdAt }
+    await prisma.apiRequest.createMany({
+      data: [
+        [200, 40],
+        [403, 3],
+        [503, 2],
+      ].map(([status, requests]) => ({
+        ...request,
+        id: newIdAt('arq', createdAt),
+        status,
+        requests,
+        durationMs: 1,
+        requestId: newRequestId(),
+      })),
+    })
+    const none = { errors: 0, downloadedBytes: 0, answers: 0, promptTokens: 0, completionTokens: 0 }
+    const counted = { ...none, costMicros: 0, userId: person.id, day: dayOf(1), credentialId: '', model: '' }
+    await prisma.usageCount.createMany({
+      data: [
+        { ...counted, projectId: project.id, requests: 30 },
+        { ...counted, projectId: '', requests: 15 },
+      ],
+    })
+    for (const options of [{}, { width: 390, dark: true }]) {
+      const { page, complaints } = await open(t, person, options)
+      await page.getByRole('button', { name: '24 hours' }).click()
+      await page.getByRole('heading', { name: 'Last 24 hours' }).waitFor()
+      const requests = page.getByRole('img', { name: 'Requests by hour: 45, 5 with errors' })
+      t.equal(await requests.locator('rect').count(), 48)
+      await page.getByRole('img', { name: 'Errors by hour: 5, 2 of the server' }).waitFor()
+      await page.getByRole('img', { name: 'Greenhouse: 30' }).waitFor()
+      await page.getByRole('img', { name: 'Without a project: 15' }).waitFor()
+      await assertAccessible(t, page, `hours ${JSON.stringify(options)}`)
+      t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), 'it fits')
+      t.strictSame(complaints, [])
+    }
   })
 
   t.test('a user without requests sees charts without bars, on a narrow screen too', async (t) => {
