@@ -1,7 +1,8 @@
 // Health checks, the OpenAPI document and the API reference.
 import type { Handlers } from '../services/handler.ts'
 import { openapiJson, openapiYaml } from '../services/docs/openapi.ts'
-import { docsHeaders, docsPage } from '../services/docs/reference-page.ts'
+import { docsPageHeaders } from '../services/docs/docs-layout.ts'
+import { referenceIndex } from '../services/docs/reference-page.ts'
 
 export const system = {
   async getHealth() {
@@ -24,6 +25,6 @@ export const system = {
   },
 
   async getDocs() {
-    return { status: 200, body: docsPage(), headers: docsHeaders }
+    return { status: 200, body: referenceIndex(), headers: docsPageHeaders }
   },
 } satisfies Handlers<'system'>

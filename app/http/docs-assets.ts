@@ -1,6 +1,6 @@
-// The assets of the documentation, which are not part of the contract: the script of the reference page
-// (served from here, so that the page needs no other host), the document that it renders, the catalogues of
-// errors and events, the guides, the Postman collection, the package of the TypeScript client and those of
+// The assets of the documentation, which are not part of the contract: the pages of the reference with their
+// scripts (served from here, so that the pages need no other host) and the documents that they render, the
+// catalogues of errors and events, the guides, the search, the Postman collection, the package of the TypeScript client and those of
 // the toolkit, and what programs look for at the root. Each asset is created on its first request. Requests
 // are limited by client network.
 import Fastify, {
@@ -10,13 +10,15 @@ import Fastify, {
   type onRequestAsyncHookHandler,
 } from 'fastify'
 import {
-  docsOpenapiPath,
-  docsScriptPath,
   pageScript,
   pageScriptPath,
+  referenceHeaders,
+  referencePage,
+  scalarPath,
 } from '../../services/docs/reference-page.ts'
+import { areas } from '../../services/docs/areas.ts'
 import { errorsPage, eventsPage } from '../../services/docs/catalogue-pages.ts'
-import { openapiWithSamples } from '../../services/docs/openapi-samples.ts'
+import { openapiOfArea } from '../../services/docs/openapi-samples.ts'
 import {
   clientPackage,
   clientPackageName,
@@ -27,7 +29,8 @@ import {
 } from '../../services/docs/client-package.ts'
 import { toolkitPackage, toolkitPackages } from '../../services/docs/toolkit-packages.ts'
 import { postmanCollection, postmanFileName, postmanPath } from '../../services/docs/postman.ts'
-import { docsPageHeaders } from '../../services/docs/docs-layout.ts'
+import { docsPageHeaders, docsScript, docsScriptPath, searchPath } from '../../services/docs/docs-layout.ts'
+import { searchPage } from '../../services/docs/search.ts'
 import { guideNames, guidePage, guidesPage, guideText } from '../../services/docs/guides.ts'
 import { llmsText, robotsText, rootLinks } from '../../services/docs/index-files.ts'
 import { brand } from '../../infra/html/brand.ts'
@@ -35,7 +38,7 @@ import { acceptsHtml } from './content-negotiation.ts'
 import { networkOf } from '../../services/users/client-network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
-import { sendStatic, staticContent } from './static-content.ts'
+import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
 
 interface Asset {
   type: string
@@ -49,8 +52,8 @@ interface Asset {
 /** Caches may store these assets, but must revalidate them. */
 const revalidated = { 'cache-control': 'public, no-cache' }
 
-/** A documentation page: HTML without scripts. */
-const docsPage = (make: () => string): Asset => ({
+/** A documentation page. */
+const docsPage = (make: Asset['make']): Asset => ({
   type: 'text/html; charset=utf-8',
   get headers() {
     return { ...docsPageHeaders, ...revalidated }
@@ -65,17 +68,13 @@ const text = (type: string, make: Asset['make']): Asset => ({
 })
 
 const assets: Record<string, Asset> = {
-  [docsScriptPath]: {
+  [scalarPath]: {
     type: 'text/javascript; charset=utf-8',
     headers: { 'cache-control': 'public, max-age=31536000, immutable' },
     make: scalarScript,
   },
-  [pageScriptPath]: { type: 'text/javascript; charset=utf-8', headers: revalidated, make: pageScript },
-  [docsOpenapiPath]: {
-    type: 'application/json; charset=utf-8',
-    headers: revalidated,
-    make: openapiWithSamples,
-  },
+  [pageScriptPath]: text('text/javascript', pageScript),
+  [docsScriptPath]: text('text/javascript', docsScript),
   [postmanPath]: {
     type: 'application/json; charset=utf-8',
     headers: { ...revalidated, 'content-disposition': `attachment; filename="${postmanFileName}"` },
@@ -137,13 +136,37 @@ export function serveDocsAssets(
   const onRequest = async (request: FastifyRequest, reply: FastifyReply): Promise<void> =>
     await countRequest(limits, reply, 'address', networkOf(request.ip))
   serveRoot(app, { url: publicUrl, page: console ? '/console' : '/docs' }, onRequest)
-  for (const [path, asset] of Object.entries(assets)) {
-    const content = new Lazy(async () => {
+  app.get<{ Querystring: { q?: string } }>(searchPath, { onRequest }, async (request, reply) => {
+    const page = await searchPage(String(request.query.q ?? ''))
+    return reply
+      .headers({ ...docsPageHeaders, 'cache-control': 'no-cache' })
+      .type('text/html')
+      .send(page)
+  })
+  const contentOf = (asset: Asset): Lazy<StaticContent> =>
+    new Lazy(async () => {
       const headers = { ...asset.headers, 'content-type': asset.type }
       return await staticContent(await asset.make(publicUrl()), headers, { compressed: asset.compressed })
     })
+  for (const [path, asset] of Object.entries(assets)) {
+    const content = contentOf(asset)
     app.get(path, { onRequest }, async (request, reply) => sendStatic(request, reply, await content.get()))
   }
+  const ofAreas = new Lazy(async () => new Map(areaAssets().map(([path, asset]) => [path, contentOf(asset)])))
+  for (const path of ['/docs/reference/:area', '/docs/reference/:area/openapi.json'])
+    app.get(path, { onRequest }, async (request, reply) => {
+      const content = (await ofAreas.get()).get(request.url.replace(/\?.*/, ''))
+      return content === undefined ? reply.callNotFound() : sendStatic(request, reply, await content.get())
+    })
+}
+
+/** The page of each area of the reference, and the part of the document that it renders. */
+function areaAssets(): Array<[string, Asset]> {
+  const headers = { ...referenceHeaders, ...revalidated }
+  return areas().flatMap((area): Array<[string, Asset]> => [
+    [area.href, { type: 'text/html; charset=utf-8', headers, make: () => referencePage(area) }],
+    [area.documentPath, text('application/json', () => openapiOfArea(area))],
+  ])
 }
 
 /** Redirects a browser from `/` to a page. Other clients get links to the documentation. */
@@ -165,7 +188,7 @@ function serveRoot(
 async function scalarScript(): Promise<string> {
   const { default: scalar } = await import('@scalar/fastify-api-reference')
   const inner = Fastify()
-  inner.register(scalar, { routePrefix: '/reference', configuration: { url: docsOpenapiPath } })
+  inner.register(scalar, { routePrefix: '/reference', configuration: { url: '/openapi.json' } })
   const { statusCode, body } = await inner.inject('/reference/js/scalar.js')
   if (statusCode !== 200)
     throw new Error(`the script of the reference page was not found in its package: ${statusCode}`)

@@ -50,8 +50,8 @@ export interface DocumentParts {
 }
 
 /**
- * A complete document with one style sheet and without scripts. The `style` element must contain exactly
- * `style`, because the Content-Security-Policy contains its hash.
+ * A complete document with one style sheet. The `style` element must contain exactly `style`, because the
+ * Content-Security-Policy contains its hash.
  */
 export function htmlDocument({ title, icon, style, head, body }: DocumentParts): string {
   return html`<!doctype html>
@@ -71,10 +71,18 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
     </html> `.text
 }
 
-/** Allows the style sheet, images in data URLs and forms to `formAction`; forbids everything else. */
-export function contentSecurityPolicy(style: string, formAction: "'self'" | "'none'"): string {
+/**
+ * Allows the style sheet, images in data URLs and forms to `formAction`, and with `scripts` the scripts of this
+ * server and their requests to it; forbids everything else.
+ */
+export function contentSecurityPolicy(
+  style: string,
+  formAction: "'self'" | "'none'",
+  { scripts = false } = {},
+): string {
   return [
     "default-src 'none'",
+    ...(scripts ? ["script-src 'self'", "connect-src 'self'"] : []),
     `style-src 'sha256-${hash('sha256', style, 'base64')}'`,
     'img-src data:',
     `form-action ${formAction}`,

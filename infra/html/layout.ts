@@ -4,10 +4,15 @@ import { readFileSync } from 'node:fs'
 import { brand } from './brand.ts'
 import { html, htmlDocument, contentSecurityPolicy, type Html } from './html.ts'
 
-/** The design of all pages, which begins each style sheet. */
-export const tokens = readFileSync(new URL('tokens.css', import.meta.url), 'utf8')
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
 
-const style = tokens + readFileSync(new URL('layout.css', import.meta.url), 'utf8')
+/** The type, spacing and colors of all pages, as variables. */
+export const tokens = read('tokens.css')
+
+/** The tokens and the rules that begin each style sheet. */
+export const baseStyle = tokens + read('base.css')
+
+const style = baseStyle + read('layout.css')
 
 const styleOf = (): string => style + brand().css
 

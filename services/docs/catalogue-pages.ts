@@ -1,4 +1,4 @@
-// The documentation pages /docs/errors and /docs/events: all error codes and all event types. The pages work
+// The documentation pages /docs/errors and /docs/events: all error codes and all event types. They work
 // without JavaScript and on small screens.
 import { docsData, type ErrorCodeInfo, type EventInfo } from './openapi-samples.ts'
 import { html, type Html } from '../../infra/html/html.ts'
@@ -130,9 +130,15 @@ function article(name: string, body: Html): Html {
   </article> `
 }
 
-function cataloguePage(title: string, introduction: Html, names: string[], articles: Html[]): string {
+function cataloguePage(
+  title: 'Errors' | 'Events',
+  introduction: Html,
+  names: string[],
+  articles: Html[],
+): string {
   return docsPageOf({
     title,
+    section: title === 'Errors' ? '/docs/errors' : '/docs/events',
     body: html`<h1>${title}</h1>
       ${introduction}
       <ul class="index">

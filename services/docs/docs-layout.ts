@@ -1,55 +1,122 @@
-// The layout of the documentation pages: one style sheet, no scripts, no external resources.
-import { html, htmlDocument, contentSecurityPolicy, type Html } from '../../infra/html/html.ts'
+// The layout of the documentation pages: a header with the search, navigation at the side, and the contents of
+// the page. They load nothing from other hosts and work without their script.
+import { readFileSync } from 'node:fs'
 import { brand, defaultName } from '../../infra/html/brand.ts'
-import { tokens } from '../../infra/html/layout.ts'
+import { contentSecurityPolicy, html, htmlDocument, type Html } from '../../infra/html/html.ts'
+import { baseStyle, tokens } from '../../infra/html/layout.ts'
 
-const style = `${tokens}
-html { scroll-padding-top: 1rem }
-body { background: var(--sheet) }
-main { max-width: 54rem; margin: 0 auto; padding: 2rem 1.25rem 4rem }
-h1 { font-size: 1.75rem; line-height: 1.25; margin: 1rem 0 .5rem }
-h2 { font-size: 1.25rem; line-height: 1.4; margin: 2rem 0 .5rem }
-article h2 { font: 600 1.0625rem/1.4 var(--mono); margin: 0 }
-article h2 a { color: inherit; text-decoration: none }
-article h2 a:hover { text-decoration: underline }
-p { margin: .5rem 0 }
-article { border-top: 1px solid var(--line); padding: 1.5rem 0 }
-nav { border-top: 1px solid var(--line); margin-top: 3rem }
-.index { columns: 15rem; list-style: none; padding: 0; margin: 1.5rem 0 2rem; font-size: .9375rem }
-.index li { break-inside: avoid; padding: .1875rem 0 }
-table { border-collapse: collapse; margin: .75rem 0; font-size: .9375rem }
-th, td { border: 1px solid var(--line); padding: .375rem .625rem; text-align: left; vertical-align: top }
-dl { display: grid; gap: .25rem 1.25rem; margin: .75rem 0 0 }
-dt { color: var(--soft) }
-dd { margin: 0 }
-@media (min-width: 40rem) { dl { grid-template-columns: 7rem minmax(0, 1fr) } }
-code, pre {
-  font-family: var(--mono); font-size: .875em;
-  background: var(--hover); border-radius: var(--radius-small);
-}
-code { padding: .125rem .25rem }
-pre { padding: 1rem; overflow-x: auto; line-height: 1.5; overflow-wrap: normal; margin: .75rem 0 0 }
-summary { color: var(--accent); padding: .5rem 0 }
-`
+const read = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8')
+
+const header = read('header.css')
+const style = baseStyle + header + read('docs.css')
+
+/** The style of the header alone, for a page whose contents have a style of their own. */
+export const headerStyle = (): string => tokens + brand().css + header
 
 export const docsPageHeaders: Readonly<Record<string, string>> = {
   get 'content-security-policy'() {
-    return contentSecurityPolicy(style + brand().css, "'none'")
+    return contentSecurityPolicy(style + brand().css, "'self'", { scripts: true })
   },
   'referrer-policy': 'no-referrer',
   'x-frame-options': 'DENY',
 }
 
+/** The path of the script of these pages. */
+export const docsScriptPath = '/docs/docs.js'
+
+export const docsScript = (): string => read('docs-script.js')
+
+export const searchPath = '/docs/search'
+
+const sections = [
+  ['/docs/guides', 'Guides'],
+  ['/docs', 'API reference'],
+  ['/docs/errors', 'Errors'],
+  ['/docs/events', 'Events'],
+] as const
+
+export type Section = (typeof sections)[number][0]
+
+/** @param query what was searched for. */
+export function docsHeader(current: Section | null, query = ''): Html {
+  const { name, iconUrl } = brand()
+  return html`<header class="top">
+    <a class="brand" href="/"><img src="${iconUrl}" alt="" width="20" height="20" />${name ?? defaultName}</a>
+    <nav aria-label="Documentation">
+      ${sections.map(([path, title]) =>
+        path === current
+          ? html`<a href="${path}" aria-current="true">${title}</a> `
+          : html`<a href="${path}">${title}</a> `,
+      )}
+    </nav>
+    <form role="search" action="${searchPath}">
+      <input
+        type="search"
+        name="q"
+        value="${query}"
+        maxlength="100"
+        autocomplete="off"
+        placeholder="Search"
+        aria-label="Search the documentation"
+      />
+    </form>
+  </header>`
+}
+
+interface DocsPageParts {
+  title: string
+  section: Section | null
+  query?: string
+  /** The navigation beside the page. */
+  side?: Html
+  /** The headings of the page. */
+  contents?: { id: string; title: string }[]
+  body: Html
+}
+
 /** A complete documentation page. */
-export function docsPageOf({ title, body }: { title: string; body: Html }): string {
+export function docsPageOf({ title, section, query, side, contents = [], body }: DocsPageParts): string {
   return htmlDocument({
     title: `${title} · ${brand().name ?? defaultName}`,
     icon: brand().iconUrl,
     style: style + brand().css,
-    body: html`<main>
-<p><a href="/docs">API reference</a> · <a href="/docs/guides">Guides</a> ·
-<a href="/docs/errors">Errors</a> · <a href="/docs/events">Events</a></p>
-${body}
-</main>`,
+    head: html`<script src="${docsScriptPath}" defer></script>`,
+    body: html`${docsHeader(section, query)}
+      <div class="frame ${side === undefined ? '' : 'with-side'}">
+        ${side ?? null}
+        <main>${body}</main>
+        ${contents.length < 2 ? null : contentsOf(contents)}
+      </div>`,
   })
+}
+
+function contentsOf(contents: { id: string; title: string }[]): Html {
+  return html`<nav class="toc" aria-label="On this page">
+    <h2>On this page</h2>
+    <ul>
+      ${contents.map(({ id, title }) => html`<li><a href="#${id}">${title}</a></li> `)}
+    </ul>
+  </nav>`
+}
+
+export interface NavigationGroup {
+  title: string
+  links: { href: string; title: string }[]
+}
+
+/** @param current the `href` of the page itself. */
+export function navigation(label: string, groups: NavigationGroup[], current: string | null): Html {
+  return html`<nav class="side" aria-label="${label}">
+    ${groups.map(
+      ({ title, links }) =>
+        html`<h2>${title}</h2>
+          <ul>
+            ${links.map((link) =>
+              link.href === current
+                ? html`<li><a href="${link.href}" aria-current="page">${link.title}</a></li> `
+                : html`<li><a href="${link.href}">${link.title}</a></li> `,
+            )}
+          </ul>`,
+    )}
+  </nav>`
 }

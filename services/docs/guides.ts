@@ -1,43 +1,39 @@
-// The user guides at /docs/guides: the Markdown files of docs/guides/, rendered as pages without scripts.
+// The user guides at /docs/guides: the Markdown files of docs/guides/, rendered as pages.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Marked, type Tokens } from 'marked'
+import { Marked, type Token, type Tokens } from 'marked'
 import { Html, html } from '../../infra/html/html.ts'
-import { docsPageOf } from './docs-layout.ts'
+import { docsPageOf, navigation } from './docs-layout.ts'
+import { highlighted } from './highlight.ts'
 
 const folder = join(import.meta.dirname, '../../docs/guides')
 
 /** The guides in the order in which they are listed; each is a file of docs/guides/. */
-export const guideNames = [
-  'quickstart',
-  'authentication',
-  'sign-in',
-  'browser-sign-in',
-  'your-account',
-  'organizations',
-  'errors',
-  'pagination',
-  'idempotency',
-  'files',
-  'folders-and-sync',
-  'sharing-files',
-  'knowledge-and-chat',
-  'models-and-messages',
-  'openai-clients',
-  'openai-answers',
-  'payments',
-  'subscriptions',
-  'usage-billing',
-  'selling',
-  'customer-portal',
-  'events-and-webhooks',
-  'versioning',
-  'console',
-  'typescript-client',
-  'python-client',
-  'command-line',
-  'generated-clients',
-] as const
+const groups = [
+  {
+    title: 'Start',
+    names: ['quickstart', 'authentication', 'errors', 'pagination', 'idempotency', 'versioning'],
+  },
+  { title: 'Accounts', names: ['sign-in', 'browser-sign-in', 'your-account', 'organizations'] },
+  { title: 'Files', names: ['files', 'folders-and-sync', 'sharing-files'] },
+  { title: 'AI', names: ['knowledge-and-chat', 'models-and-messages', 'openai-clients', 'openai-answers'] },
+  { title: 'Payments', names: ['payments', 'subscriptions', 'usage-billing', 'selling', 'customer-portal'] },
+  { title: 'Events', names: ['events-and-webhooks'] },
+  {
+    title: 'Tools',
+    names: ['console', 'typescript-client', 'python-client', 'command-line', 'generated-clients'],
+  },
+]
+
+export const guideNames: readonly string[] = groups.flatMap(({ names }) => names)
+
+/** A part of a guide, up to the next heading. The first one has the title of the guide. */
+export interface GuideSection {
+  id: string
+  title: string
+  /** Without markup and code. */
+  text: string
+}
 
 interface Guide {
   name: string
@@ -47,12 +43,15 @@ interface Guide {
   /** The same in Markdown, on one line. */
   summaryText: string
   body: Html
+  sections: GuideSection[]
 }
 
-const rendered = new Map<string, Guide>()
+type Code = Tokens.Code & { html: Html }
+
+const rendered = new Map<string, Promise<Guide>>()
 
 /** Renders each guide once. Guides are files of this project, so their HTML is trusted. */
-function guideOf(name: string): Guide {
+function guideOf(name: string): Promise<Guide> {
   let guide = rendered.get(name)
   if (guide === undefined) {
     guide = render(name, guideText(name))
@@ -61,22 +60,20 @@ function guideOf(name: string): Guide {
   return guide
 }
 
-function render(name: string, markdown: string): Guide {
+async function render(name: string, markdown: string): Promise<Guide> {
   const marked = new Marked({
     renderer: {
       heading({ tokens, depth, text }: Tokens.Heading) {
         const content = this.parser.parseInline(tokens)
         return `<h${depth} id="${anchorOf(text)}">${content}</h${depth}>\n`
       },
-      code({ text }: Tokens.Code) {
-        return `${html`<pre tabindex="0">${text}</pre>`}\n`
+      code(token: Tokens.Code) {
+        return `${html`<pre tabindex="0">${(token as Code).html}</pre>`}\n`
       },
     },
   })
   const tokens = marked.lexer(markdown)
-  marked.walkTokens(tokens, (token) => {
-    if (token.type === 'link') token.href = pageOf(token.href)
-  })
+  await Promise.all(marked.walkTokens(tokens, prepare) as Array<Promise<void>>)
   const title = tokens.find((token) => token.type === 'heading') as Tokens.Heading | undefined
   const first = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined
   if (title === undefined || first === undefined)
@@ -88,7 +85,32 @@ function render(name: string, markdown: string): Guide {
     summary: new Html(marked.parser([first])),
     summaryText: first.text.replace(/\s+/g, ' '),
     body: new Html(marked.parser(tokens.filter((token) => token !== title))),
+    sections: sectionsOf(tokens),
   }
+}
+
+async function prepare(token: Token): Promise<void> {
+  if (token.type === 'link') token.href = pageOf(token.href)
+  if (token.type === 'code') (token as Code).html = await highlighted(token.text, token.lang ?? '')
+}
+
+function sectionsOf(tokens: Token[]): GuideSection[] {
+  const sections: GuideSection[] = []
+  for (const token of tokens) {
+    if (token.type === 'heading')
+      sections.push({ id: anchorOf(token.text), title: plain(token.text), text: '' })
+    else if (token.type !== 'code') sections.at(-1)!.text += `${plain(token.raw)} `
+  }
+  return sections
+}
+
+/** Markdown without its marks. */
+function plain(markdown: string): string {
+  return markdown
+    .replace(/\]\([^)]*\)/g, ']')
+    .replace(/[`*|[\]]|^[#\s-]+/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 /** A link to another guide's file becomes a link to its page. */
@@ -109,41 +131,59 @@ export function guideText(name: string): string {
   return readFileSync(join(folder, `${name}.md`), 'utf8')
 }
 
-/** The title and the first sentence of each guide. */
-export function guideSummaries(): { name: string; title: string; summary: string }[] {
-  return guideNames.map((name) => {
-    const { title, summaryText } = guideOf(name)
-    return { name, title, summary: summaryText.split(/(?<=[.:]) /)[0] }
-  })
+/** The title and the first sentence of each guide, and its sections. */
+export async function guideSummaries(): Promise<
+  { name: string; title: string; summary: string; sections: GuideSection[] }[]
+> {
+  const guides = await Promise.all(guideNames.map(guideOf))
+  return guides.map(({ name, title, summaryText, sections }) => ({
+    name,
+    title,
+    summary: summaryText.split(/(?<=[.:]) /)[0],
+    sections,
+  }))
 }
 
 /** The page of one guide, with links to all others. */
-export function guidePage(name: string): string {
-  const { title, body } = guideOf(name)
-  const others = guideNames.map((other) =>
-    other === name
-      ? html`<li>${title}</li> `
-      : html`<li><a href="/docs/guides/${other}">${guideOf(other).title}</a></li> `,
-  )
+export async function guidePage(name: string): Promise<string> {
+  const { title, body, sections } = await guideOf(name)
   return docsPageOf({
     title,
+    section: '/docs/guides',
+    side: await sideOf(`/docs/guides/${name}`),
+    contents: sections.slice(1),
     body: html`<h1>${title}</h1>
-${body}
-<nav aria-label="Guides"><h2>All guides</h2><ul>${others}</ul></nav>`,
+      ${body}`,
   })
 }
 
+async function sideOf(current: string | null): Promise<Html> {
+  const titled = await Promise.all(
+    groups.map(async ({ title, names }) => {
+      const guides = await Promise.all(names.map(guideOf))
+      return {
+        title,
+        links: guides.map((guide) => ({ href: `/docs/guides/${guide.name}`, title: guide.title })),
+      }
+    }),
+  )
+  return navigation('Guides', titled, current)
+}
+
 /** The list of all guides. */
-export function guidesPage(): string {
-  const items = guideNames
-    .map(guideOf)
-    .map(
-      ({ name, title, summary }) =>
-        html`<article><h2><a href="/docs/guides/${name}">${title}</a></h2>${summary}</article> `,
-    )
+export async function guidesPage(): Promise<string> {
+  const items = (await Promise.all(guideNames.map(guideOf))).map(
+    ({ name, title, summary }) =>
+      html`<article class="guide">
+        <h2><a href="/docs/guides/${name}">${title}</a></h2>
+        ${summary}
+      </article> `,
+  )
   return docsPageOf({
     title: 'Guides',
+    section: '/docs/guides',
+    side: await sideOf(null),
     body: html`<h1>Guides</h1>
-${items}`,
+      ${items}`,
   })
 }

@@ -20,8 +20,8 @@ export function rootLinks(url: string): string {
 }
 
 /** The documentation as links to plain text, in Markdown. */
-export function llmsText(url: string): string {
-  const guides = guideSummaries().map(
+export async function llmsText(url: string): Promise<string> {
+  const guides = (await guideSummaries()).map(
     ({ name, title, summary }) => `- [${title}](${url}/docs/guides/${name}.md): ${summary}`,
   )
   return `# ${brand().name ?? defaultName}

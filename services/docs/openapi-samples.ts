@@ -1,7 +1,8 @@
-// The OpenAPI document of the reference page: the published document with examples and code samples from
-// generated/docs.json.
+// The OpenAPI documents of the reference pages: the parts of the published document by area, with examples and
+// code samples from generated/docs.json.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Area } from './areas.ts'
 import { openapiJson } from './openapi.ts'
 import { exampleValue, isSent, resolved, tryOutBody, type RequestExample } from './try-out.ts'
 
@@ -44,19 +45,6 @@ interface DocsData {
   events: EventInfo[]
 }
 
-const aboutTools =
-  'Start with the [quickstart](/docs/guides/quickstart); there are more [guides](/docs/guides). The ' +
-  'contract is also a [Postman collection](/docs/postman.json) and an OpenAPI document, as ' +
-  '[JSON](/openapi.json) or [YAML](/openapi.yaml).'
-
-const aboutClient =
-  'The clients of this contract come from this server. `npm install` takes the URL of ' +
-  '[/docs/client.tgz](/docs/client.tgz): the [TypeScript client](/docs/guides/typescript-client) and the ' +
-  '[command line](/docs/guides/command-line). `pip install` takes that of ' +
-  '[/docs/client-python.tar.gz](/docs/client-python.tar.gz): the ' +
-  '[Python client](/docs/guides/python-client). The tools for any OpenAPI document are in ' +
-  '[/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).'
-
 const aboutSamples =
   'The code samples read the URL of this server, without `/v1`, from `PLATFORM_BASE_URL`, ' +
   'and the API key from `PLATFORM_API_KEY`.'
@@ -65,27 +53,48 @@ export function docsData(): DocsData {
   return JSON.parse(readFileSync(join(import.meta.dirname, '../../generated/docs.json'), 'utf8')) as DocsData
 }
 
-/** The OpenAPI document as JSON, with an example of every request and response, and with `x-codeSamples`. */
-export function openapiWithSamples(): string {
+/**
+ * The part of the document for the operations of an area as JSON, with an example of every request and response,
+ * and with `x-codeSamples`.
+ */
+export function openapiOfArea(area: Area): string {
   const { operations, events } = docsData()
   const document = openapiJson('') as Json
+  const names = new Set(area.tags.map(({ name }) => name))
   const paths = Object.fromEntries(
-    Object.entries<Json>(document.paths).map(([path, item]) => [
-      path,
-      Object.fromEntries(
-        // PATCH does the same as PUT, whose description says so.
-        Object.entries<Json>(item)
-          .filter(([, value]) => value['x-same-as'] === undefined)
-          .map(([key, value]) => [
-            key,
-            operations[value.operationId] === undefined
-              ? value
-              : withSamples(document, withOwnServer(value), operations[value.operationId]),
-          ]),
-      ),
-    ]),
+    Object.entries<Json>(document.paths)
+      .map(([path, item]): [string, Json] => [
+        path,
+        Object.fromEntries(
+          // PATCH does the same as PUT, whose description says so.
+          Object.entries<Json>(item)
+            .filter(([, value]) => names.has(value.tags?.[0]) && value['x-same-as'] === undefined)
+            .map(([key, value]) => [
+              key,
+              operations[value.operationId] === undefined
+                ? value
+                : withSamples(document, withOwnServer(value), operations[value.operationId]),
+            ]),
+        ),
+      ])
+      .filter(([, item]) => Object.keys(item).length > 0),
   )
-  const webhooks = Object.fromEntries(
+  const webhooks = names.has('events') ? webhooksOf(document, events) : {}
+  return JSON.stringify({
+    ...withOwnServer(document),
+    info: { ...document.info, title: area.name, summary: undefined, description: aboutSamples },
+    tags: document.tags.filter(({ name }: Json) => names.has(name)),
+    'x-tagGroups': undefined,
+    'x-events': undefined,
+    paths,
+    webhooks,
+    components: componentsOf(document, { paths, webhooks }),
+  })
+}
+
+/** Every webhook with an example of its event. */
+function webhooksOf(document: Json, events: EventInfo[]): Json {
+  return Object.fromEntries(
     Object.entries<Json>(document.webhooks ?? {}).map(([type, { post }]) => {
       const { example } = events.find((event) => event.type === type)!
       return [
@@ -94,11 +103,21 @@ export function openapiWithSamples(): string {
       ]
     }),
   )
-  const info = {
-    ...document.info,
-    description: `${document.info.description}\n${aboutTools}\n\n${aboutClient}\n\n${aboutSamples}\n`,
-  }
-  return JSON.stringify({ ...withOwnServer(document), info, paths, webhooks })
+}
+
+/** The components that a part of the document refers to, and those that these refer to. */
+function componentsOf(document: Json, part: Json): Json {
+  const { securitySchemes } = document.components
+  const components: Json = { securitySchemes }
+  const texts = [JSON.stringify(part)]
+  for (const text of texts)
+    for (const [, kind, name] of text.matchAll(/"#\/components\/(\w+)\/(\w+)"/g)) {
+      components[kind] ??= {}
+      if (Object.hasOwn(components[kind], name)) continue
+      components[kind][name] = document.components[kind][name]
+      texts.push(JSON.stringify(components[kind][name]))
+    }
+  return components
 }
 
 /** Test requests go to the server of the page, which is the first one. */

@@ -1,25 +1,27 @@
-// The API reference at /docs: Scalar renders the OpenAPI document and sends test requests. The page loads no
-// external resources; its Content-Security-Policy forbids them.
+// The API reference: the list of all operations at /docs, and a page for each area, where Scalar renders its part
+// of the OpenAPI document and sends test requests. The pages load no external resources; their
+// Content-Security-Policy forbids them.
 import { readFileSync } from 'node:fs'
+import { Marked } from 'marked'
 import { brand, defaultName } from '../../infra/html/brand.ts'
-import { escapeHtml } from '../../infra/html/html.ts'
+import { escapeHtml, Html, html } from '../../infra/html/html.ts'
+import { areas, referenceSlug, type Area } from './areas.ts'
+import { docsHeader, docsPageOf, docsScriptPath, headerStyle, navigation } from './docs-layout.ts'
+import { openapiJson } from './openapi.ts'
 
 const scalar = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.resolve('@scalar/fastify-api-reference')), 'utf8'),
 ) as { version: string }
 
 /** The path of the page's script. It contains Scalar's version, so browsers may cache the script forever. */
-export const docsScriptPath = `/docs/scalar-${scalar.version}.js`
+export const scalarPath = `/docs/scalar-${scalar.version}.js`
 
-/** The path of the script that renders the page with Scalar. */
+/** The path of the script that renders a page with Scalar. */
 export const pageScriptPath = '/docs/reference.js'
 
 export function pageScript(): string {
   return readFileSync(new URL('reference-script.js', import.meta.url), 'utf8')
 }
-
-/** The path of the OpenAPI document with examples and code samples; only the page uses it. */
-export const docsOpenapiPath = '/docs/openapi.json'
 
 /**
  * Fixes for Scalar: an outline around the section that a link leads to; on phones a button over the URL, and
@@ -27,6 +29,7 @@ export const docsOpenapiPath = '/docs/openapi.json'
  */
 const styles = `
 section:focus-visible { outline: none }
+:root { --scalar-custom-header-height: 5.75rem }
 .scalar-client > *, .scalar-client main, .scalar-client main > * { min-width: 0; max-width: 100% }
 @media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }
 .light-mode {
@@ -38,8 +41,7 @@ section:focus-visible { outline: none }
 
 /** Scalar's settings. With `persistAuth: false` the API key stays in the memory of the tab. */
 const settings = {
-  url: docsOpenapiPath,
-  slug: 'platform-api',
+  slug: referenceSlug,
   persistAuth: false,
   withDefaultFonts: false,
   telemetry: false,
@@ -55,7 +57,7 @@ const settings = {
   localization: { translations: { apiClient: { requestAuthTab: { bearerToken: 'API key' } } } },
 }
 
-export const docsHeaders: Record<string, string> = {
+export const referenceHeaders: Record<string, string> = {
   // Scalar adds inline styles, and shows images and audio of responses from blob: URLs. Frames are forbidden,
   // because an uploaded HTML file would run in the page that holds the API key.
   'content-security-policy': [
@@ -82,25 +84,94 @@ function accents(): string {
 .dark-mode { --scalar-color-accent: ${dark} }`
 }
 
-const branded = () => ({ ...settings, customCss: styles + accents() })
+const settingsOf = ({ documentPath }: Area) => ({
+  ...settings,
+  url: documentPath,
+  customCss: styles + accents(),
+})
 
-export function docsPage(): string {
+/** What clients and tools there are, in Markdown. */
+const aboutTools = `Start with the [quickstart](/docs/guides/quickstart); there are more [guides](/docs/guides). The
+contract is also a [Postman collection](/docs/postman.json) and an OpenAPI document, as
+[JSON](/openapi.json) or [YAML](/openapi.yaml).
+
+The clients of this contract come from this server. \`npm install\` takes the URL of
+[/docs/client.tgz](/docs/client.tgz): the [TypeScript client](/docs/guides/typescript-client) and the
+[command line](/docs/guides/command-line). \`pip install\` takes that of
+[/docs/client-python.tar.gz](/docs/client-python.tar.gz): the [Python client](/docs/guides/python-client). The
+tools for any OpenAPI document are in [/docs/packages/toolkit.tgz](/docs/packages/toolkit.tgz).
+`
+
+/** All operations by area. */
+export function referenceIndex(): string {
+  const { info } = openapiJson('') as { info: { title: string; description: string } }
+  const about = new Marked().parse(`${info.description}\n\n${aboutTools}`, { async: false })
+  return docsPageOf({
+    title: 'API reference',
+    section: '/docs',
+    side: navigation('API reference', areaLinks(), '/docs'),
+    contents: areas().map(({ name, href }) => ({ id: href.split('/').at(-1)!, title: name })),
+    body: html`<h1>${info.title}</h1>
+      ${new Html(about)}
+      ${areas().map(
+        ({ name, href, tags }) =>
+          html`<h2 id="${href.split('/').at(-1)!}"><a href="${href}">${name}</a></h2>
+            ${tags.map(
+              ({ title, operations }) =>
+                html`<h3>${title}</h3>
+                  <ul class="operations">
+                    ${operations.map(
+                      (operation) =>
+                        html`<li>
+                          <a href="${operation.href}"
+                            ><span class="method">${operation.method}</span> <code>${operation.path}</code></a
+                          >
+                          <small>${operation.summary}</small>
+                        </li> `,
+                    )}
+                  </ul>`,
+            )}`,
+      )}`,
+  })
+}
+
+const areaLinks = () => [
+  {
+    title: 'API reference',
+    links: [
+      { href: '/docs', title: 'All operations' },
+      ...areas().map(({ href, name }) => ({ href, title: name })),
+    ],
+  },
+]
+
+/** The page of an area. */
+export function referencePage(area: Area): string {
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${escapeHtml(brand().name ?? defaultName)}</title>
+<title>${escapeHtml(`${area.name} · ${brand().name ?? defaultName}`)}</title>
 <link rel="icon" href="${brand().iconUrl}">
+<style>${headerStyle()}body { margin: 0 }</style>
 </head>
 <body>
-<noscript>This page needs JavaScript. Without JavaScript, read the OpenAPI document at
-<a href="/openapi.json">/openapi.json</a>, the <a href="/docs/guides">guides</a>, the
-<a href="/docs/errors">errors</a> and the <a href="/docs/events">events</a>.</noscript>
-<div id="reference" data-configuration="${escapeHtml(JSON.stringify(branded()))}">Loading the reference…</div>
-<script src="${docsScriptPath}"></script>
+${docsHeader('/docs')}
+<nav class="areas" aria-label="Areas">${areaLinks()[0]
+    .links.map(({ href, title }) =>
+      href === area.href
+        ? html`<a href="${href}" aria-current="page">${title}</a> `
+        : html`<a href="${href}">${title}</a> `,
+    )
+    .join('')}</nav>
+<noscript>This page needs JavaScript. Without JavaScript, read the <a href="/docs">list of operations</a>, the
+OpenAPI document at <a href="/openapi.json">/openapi.json</a>, and the <a href="/docs/guides">guides</a>.</noscript>
+<div id="reference" data-configuration="${escapeHtml(JSON.stringify(settingsOf(area)))}">Loading the reference…</div>
+<script src="${scalarPath}"></script>
 <script src="${pageScriptPath}"></script>
+<script src="${docsScriptPath}" defer></script>
 </body>
 </html>
 `

@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto'
 import { Html, html } from '../../../infra/html/html.ts'
 import { brand } from '../../../infra/html/brand.ts'
-import { tokens } from '../../../infra/html/layout.ts'
+import { baseStyle } from '../../../infra/html/layout.ts'
 import type { Receipt } from './model.ts'
 
 /** A receipt looks as on paper: light in any color scheme. */
-const style = `${tokens}
+const style = `${baseStyle}
 :root { color-scheme: light }
 * { margin: 0; padding: 0 }
 body { max-width: 46rem; margin: 0 auto; padding: 3rem 1.5rem; background: var(--sheet);
