@@ -6,6 +6,7 @@ type Json = any
 
 export interface ReferenceOperation {
   method: string
+  /** From the root of the server. */
   path: string
   summary: string
   description: string
@@ -44,13 +45,15 @@ function areasOf(document: Json): Area[] {
       tags: tags.map((tag) => ({
         name: tag,
         title: titles.get(tag)!,
-        operations: operationsOf(document, tag).map(({ path, method, summary, description = '' }) => ({
-          path,
-          method: method.toUpperCase(),
-          summary,
-          description,
-          href: `${href}#${referenceSlug}/tag/${tag}/${method.toUpperCase()}${path}`,
-        })),
+        operations: operationsOf(document, tag).map(
+          ({ path, method, servers, summary, description = '' }) => ({
+            method: method.toUpperCase(),
+            path: (servers ?? document.servers)[0].url.replace(/\/$/, '') + path,
+            summary,
+            description,
+            href: `${href}#${referenceSlug}/tag/${tag}/${method.toUpperCase()}${path}`,
+          }),
+        ),
       })),
     }
   })

@@ -11,9 +11,7 @@ export async function highlighted(code: string, language: string): Promise<Html>
   const { tokenize } = await import('@speed-highlight/core')
   const parts: Html[] = []
   await tokenize(code, languages[language as keyof typeof languages], (text, type) => {
-    parts.push(
-      type === undefined ? html`${text}` : html`<span class="c-${type}">${text}</span>`,
-    )
+    parts.push(type === undefined ? html`${text}` : html`<span class="c-${type}">${text}</span>`)
   })
   return new Html(parts.join(''))
 }

@@ -58,7 +58,7 @@ export function docsData(): DocsData {
  * and with `x-codeSamples`.
  */
 export function openapiOfArea(area: Area): string {
-  const { operations, events } = docsData()
+  const { operations } = docsData()
   const document = openapiJson('') as Json
   const names = new Set(area.tags.map(({ name }) => name))
   const paths = Object.fromEntries(
@@ -79,7 +79,6 @@ export function openapiOfArea(area: Area): string {
       ])
       .filter(([, item]) => Object.keys(item).length > 0),
   )
-  const webhooks = names.has('events') ? webhooksOf(document, events) : {}
   return JSON.stringify({
     ...withOwnServer(document),
     info: { ...document.info, title: area.name, summary: undefined, description: aboutSamples },
@@ -87,22 +86,10 @@ export function openapiOfArea(area: Area): string {
     'x-tagGroups': undefined,
     'x-events': undefined,
     paths,
-    webhooks,
-    components: componentsOf(document, { paths, webhooks }),
+    // They are on the page of the events.
+    webhooks: undefined,
+    components: componentsOf(document, paths),
   })
-}
-
-/** Every webhook with an example of its event. */
-function webhooksOf(document: Json, events: EventInfo[]): Json {
-  return Object.fromEntries(
-    Object.entries<Json>(document.webhooks ?? {}).map(([type, { post }]) => {
-      const { example } = events.find((event) => event.type === type)!
-      return [
-        type,
-        { post: { ...post, requestBody: withExample(post.requestBody, 'application/json', example) } },
-      ]
-    }),
-  )
 }
 
 /** The components that a part of the document refers to, and those that these refer to. */

@@ -30,6 +30,7 @@ export function pageScript(): string {
 const styles = `
 section:focus-visible { outline: none }
 :root { --scalar-custom-header-height: 5.75rem }
+@media (max-width: 44rem) { :root { --scalar-custom-header-height: 7.5rem } }
 .scalar-client > *, .scalar-client main, .scalar-client main > * { min-width: 0; max-width: 100% }
 @media (max-width: 767px) { .scalar-client .scalar-sidebar-toggle { top: 3.5rem } }
 .light-mode {
@@ -49,6 +50,8 @@ const settings = {
   mcp: { disabled: true },
   externalUrls: { dashboardUrl: '', registryUrl: '', proxyUrl: '', apiBaseUrl: '' },
   hideClientButton: true,
+  hideSearch: true,
+  hideModels: true,
   showDeveloperTools: 'never',
   documentDownloadType: 'both',
   defaultRequestBodyView: 'raw',
@@ -110,12 +113,11 @@ export function referenceIndex(): string {
     title: 'API reference',
     section: '/docs',
     side: navigation('API reference', areaLinks(), '/docs'),
-    contents: areas().map(({ name, href }) => ({ id: href.split('/').at(-1)!, title: name })),
     body: html`<h1>${info.title}</h1>
       ${new Html(about)}
       ${areas().map(
         ({ name, href, tags }) =>
-          html`<h2 id="${href.split('/').at(-1)!}"><a href="${href}">${name}</a></h2>
+          html`<h2><a href="${href}">${name}</a></h2>
             ${tags.map(
               ({ title, operations }) =>
                 html`<h3>${title}</h3>

@@ -49,7 +49,7 @@ async function entries(): Promise<Entry[]> {
       id: `/docs/guides/${name}${i === 0 ? '' : `#${id}`}`,
       kind: 'Guide',
       title: i === 0 ? guide : `${guide}: ${title}`,
-      note: i === 0 ? summary : text.slice(0, 120),
+      note: i === 0 ? summary : beginning(text),
       text,
     })),
   )
@@ -82,6 +82,11 @@ async function entries(): Promise<Entry[]> {
       text: '',
     })),
   ]
+}
+
+/** At most 120 characters, in whole words. */
+function beginning(text: string): string {
+  return text.length <= 120 ? text : `${text.slice(0, 120).replace(/\s+\S*$/, '')} …`
 }
 
 /** The page with the results for a query. */

@@ -82,7 +82,7 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   const icon = await fetch(`${server.url}/favicon.ico`)
   t.equal(await icon.text(), svg)
   t.equal(icon.headers.get('content-type'), 'image/svg+xml')
-  t.match(await (await fetch(`${server.url}/docs`)).text(), '<title>Acme &amp; Sons</title>')
+  t.match(await (await fetch(`${server.url}/docs`)).text(), '<title>API reference · Acme &amp; Sons</title>')
 
   const person = await server.person({ email: newEmail() })
   await createClient(server.url, null).post('/auth/magic-links', { email: person.email })

@@ -11,6 +11,7 @@ const hook = join(root, 'test/support/server/loaded-modules.ts')
 
 /** Loaded when a request or a setting first needs them. */
 const later = [
+  '@speed-highlight/core',
   '@aws-sdk/client-s3',
   '@aws-sdk/s3-request-presigner',
   '@nats-io/transport-node',
@@ -29,6 +30,7 @@ const later = [
   'htmlparser2',
   'ioredis',
   'mammoth',
+  'minisearch',
   'openai',
   'pdfkit',
   'pino-pretty',

@@ -29,6 +29,8 @@ t.test('the guides, the catalogues and the pages of customers', { skip: skipWith
     }
   }
   for (const path of [
+    '/docs',
+    '/docs/search?q=upload',
     '/docs/guides',
     '/docs/guides/quickstart',
     '/docs/errors',

@@ -16,7 +16,7 @@ export interface ReferenceOptions {
   colorScheme?: 'light' | 'dark'
 }
 
-/** Opens the page and shows the operations of its first section. */
+/** Opens the page of the area of accounts, and shows the operations of its first section. */
 export async function openReference(
   t: Test,
   browser: Browser,
@@ -41,16 +41,16 @@ export async function openReference(
   context.on('weberror', (error) => consoleMessages.push(String(error.error())))
   // Rendering takes long on a busy machine.
   page.setDefaultTimeout(90_000)
-  await page.goto(`${url}/docs`)
-  await page.getByRole('heading', { name: 'Platform API' }).waitFor()
-  // The operations of a tag are collapsed by default.
+  await page.goto(`${url}/docs/reference/account`)
+  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor()
+  // The page renders a section when it comes near, with its operations collapsed.
   const showAll = page.getByRole('button', { name: /Show all Profile and settings endpoints/ })
-  // The page renders a section when it comes near.
+  const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
   await waitUntil(async () => {
+    if (await showAll.isVisible()) await showAll.click()
     await page.mouse.wheel(0, 400)
-    return await showAll.isVisible()
+    return await operation.isVisible()
   }, 'the first section')
-  await showAll.click()
   return { page, requests, consoleMessages }
 }
 
