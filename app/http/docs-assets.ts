@@ -1,8 +1,8 @@
 // The assets of the documentation, which are not part of the contract: the pages of the reference with their
 // scripts (served from here, so that the pages need no other host) and the documents that they render, the
-// catalogues of errors and events, the guides, the search, the Postman collection, the package of the TypeScript client and those of
-// the toolkit, and what programs look for at the root. Each asset is created on its first request. Requests
-// are limited by client network.
+// catalogues of errors and events, the guides, the search, the Postman collection, the package of the
+// TypeScript client and those of the toolkit, and what programs look for at the root. Each asset is created
+// on its first request. Requests are limited by client network.
 import Fastify, {
   type FastifyInstance,
   type FastifyReply,

@@ -72,8 +72,8 @@ export function htmlDocument({ title, icon, style, head, body }: DocumentParts):
 }
 
 /**
- * Allows the style sheet, images in data URLs and forms to `formAction`, and with `scripts` the scripts of this
- * server and their requests to it; forbids everything else.
+ * Allows the style sheet, images in data URLs and forms to `formAction`, and with `scripts` the scripts of
+ * this server and their requests to it; forbids everything else.
  */
 export function contentSecurityPolicy(
   style: string,

@@ -1,5 +1,5 @@
-// The areas of the API reference: the tag groups of the contract. Each has a page and a document of its own, so
-// that a browser reads only the part that it shows.
+// The areas of the API reference: the tag groups of the contract. Each has a page and a document of its own,
+// so that a browser reads only the part that it shows.
 import { openapiJson } from './openapi.ts'
 
 type Json = any

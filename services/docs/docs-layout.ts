@@ -1,5 +1,5 @@
-// The layout of the documentation pages: a header with the search, navigation at the side, and the contents of
-// the page. They load nothing from other hosts and work without their script.
+// The layout of the documentation pages: a header with the search, navigation at the side, and the contents
+// of the page. They load nothing from other hosts and work without their script.
 import { readFileSync } from 'node:fs'
 import { brand, defaultName } from '../../infra/html/brand.ts'
 import { contentSecurityPolicy, html, htmlDocument, type Html } from '../../infra/html/html.ts'

@@ -1,5 +1,5 @@
-// The OpenAPI documents of the reference pages: the parts of the published document by area, with examples and
-// code samples from generated/docs.json.
+// The OpenAPI documents of the reference pages: the parts of the published document by area, with examples
+// and code samples from generated/docs.json.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Area } from './areas.ts'
@@ -54,8 +54,8 @@ export function docsData(): DocsData {
 }
 
 /**
- * The part of the document for the operations of an area as JSON, with an example of every request and response,
- * and with `x-codeSamples`.
+ * The part of the document for the operations of an area as JSON, with an example of every request and
+ * response, and with `x-codeSamples`.
  */
 export function openapiOfArea(area: Area): string {
   const { operations } = docsData()

@@ -1,5 +1,5 @@
-// The API reference: the list of all operations at /docs, and a page for each area, where Scalar renders its part
-// of the OpenAPI document and sends test requests. The pages load no external resources; their
+// The API reference: the list of all operations at /docs, and a page for each area, where Scalar renders its
+// part of the OpenAPI document and sends test requests. The pages load no external resources; their
 // Content-Security-Policy forbids them.
 import { readFileSync } from 'node:fs'
 import { Marked } from 'marked'
@@ -94,9 +94,10 @@ const settingsOf = ({ documentPath }: Area) => ({
 })
 
 /** What clients and tools there are, in Markdown. */
-const aboutTools = `Start with the [quickstart](/docs/guides/quickstart); there are more [guides](/docs/guides). The
-contract is also a [Postman collection](/docs/postman.json) and an OpenAPI document, as
-[JSON](/openapi.json) or [YAML](/openapi.yaml).
+const aboutTools = `
+Start with the [quickstart](/docs/guides/quickstart); there are more [guides](/docs/guides). The contract is
+also a [Postman collection](/docs/postman.json) and an OpenAPI document, as [JSON](/openapi.json) or
+[YAML](/openapi.yaml).
 
 The clients of this contract come from this server. \`npm install\` takes the URL of
 [/docs/client.tgz](/docs/client.tgz): the [TypeScript client](/docs/guides/typescript-client) and the
@@ -169,8 +170,10 @@ ${docsHeader('/docs')}
     )
     .join('')}</nav>
 <noscript>This page needs JavaScript. Without JavaScript, read the <a href="/docs">list of operations</a>, the
-OpenAPI document at <a href="/openapi.json">/openapi.json</a>, and the <a href="/docs/guides">guides</a>.</noscript>
-<div id="reference" data-configuration="${escapeHtml(JSON.stringify(settingsOf(area)))}">Loading the reference…</div>
+OpenAPI document at <a href="/openapi.json">/openapi.json</a>, and the
+<a href="/docs/guides">guides</a>.</noscript>
+<div id="reference" data-configuration="${escapeHtml(JSON.stringify(settingsOf(area)))}"
+>Loading the reference…</div>
 <script src="${scalarPath}"></script>
 <script src="${pageScriptPath}"></script>
 <script src="${docsScriptPath}" defer></script>
