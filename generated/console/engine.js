@@ -1,1 +1,1 @@
-import"./shared-15.js";import{c as a,d as b,e as c,f as d}from"./shared-16.js";import"./shared-17.js";export{d as DetailPage,a as ListPage,c as Pages,b as goFrom};
+import"./shared-7.js";import{g as a,h as b,i as c,j as d}from"./shared-11.js";import"./shared-12.js";export{d as DetailPage,a as ListPage,c as Pages,b as goFrom};

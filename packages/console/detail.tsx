@@ -11,14 +11,20 @@ import { call, download, failureOf, isAllowed, isPossible, type Failure } from '
 import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
 import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
+type Part = (item: any, reload: () => void, onReady: () => void) => ComponentChildren
+
 interface Props {
   detail: Detail
   values: Record<string, string>
   path: string
   /** Fields, and paths of lists, that the page shows by itself. */
   without?: string[]
+  /** What a page made by hand shows above the fields. */
+  head?: Part
+  /** Whether these parts load something, and call `onReady` once it is there. */
+  isLoading?: boolean
   /** What a page made by hand shows between the fields and the lists. */
-  children?: (item: any, reload: () => void) => ComponentChildren
+  children?: Part
 }
 
 interface Open {
@@ -30,7 +36,8 @@ interface Open {
 /** The page is shown with its lists, so that nothing moves, or without those that take longer. */
 const longestWaitMs = 1_000
 
-export function DetailPage({ detail, values, path, without = [], children }: Props) {
+export function DetailPage(props: Props) {
+  const { detail, values, path, without = [], head, isLoading = false, children } = props
   const [open, setOpen] = useState<Open | null>(null)
   const [answer, setAnswer] = useState<any>(null)
   const [round, setRound] = useState(0)
@@ -46,7 +53,8 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
     const answer = await call(detail.operation, { ...input, ...include })
     const list = model.lists.find((each) => each.item === detail.path) ?? null
     remember(list, [answer.data])
-    await learn([answer.data])
+    const inner = Object.values<any>(answer.data).filter(Array.isArray).flat()
+    await learn([answer.data, ...inner.filter((each) => typeof each === 'object')])
     return answer
   }, `${path}#${round}`)
   const item = loaded.value?.data
@@ -92,7 +100,8 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
   // The ID stands beside the heading.
   const fields = detail.fields.filter(({ name }) => name !== 'id' && !without.includes(name))
   const inner = lists.filter(({ filter }) => filter === null)
-  const isShown = isLate || ready >= inner.length
+  const isShown = isLate || ready >= inner.length + Number(isLoading)
+  const onReady = (): void => setReady((n) => n + 1)
   return (
     <>
       {!isShown && <Skeleton rows={8} />}
@@ -119,6 +128,7 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
             ))}
           </div>
         </header>
+        {head?.(item, () => setRound(round + 1), onReady)}
         {fields.length > 0 && <Fields fields={fields} item={item} />}
         {answer !== null && (
           <>
@@ -126,14 +136,9 @@ export function DetailPage({ detail, values, path, without = [], children }: Pro
             <pre tabIndex={0}>{JSON.stringify(answer, null, 2)}</pre>
           </>
         )}
-        {children?.(item, loaded.reload)}
+        {children?.(item, loaded.reload, onReady)}
         {inner.map(({ list }) => (
-          <InnerList
-            key={list.path}
-            {...{ list, values, round }}
-            owner={item}
-            onReady={() => setReady((n) => n + 1)}
-          />
+          <InnerList key={list.path} {...{ list, values, round }} owner={item} onReady={onReady} />
         ))}
         {lists.some(({ filter }) => filter !== null) && (
           <nav class="related" aria-label="Related">

@@ -6,6 +6,7 @@ import { shownTitle } from './model.ts'
 import { nameOf } from './names.ts'
 import { Reference } from './reference.tsx'
 import { placeNames } from './router.ts'
+import { timeText } from './times.ts'
 
 export type Go = (changes: Record<string, string | null>) => void
 
@@ -92,7 +93,7 @@ function Chip({ field, isRest, value, apply }: ChipProps) {
           <option value="">All</option>
           {options.map((each) => (
             <option key={String(each)} value={String(each)}>
-              {nameOf(String(each)) ?? String(each).replaceAll('_', ' ')}
+              {timeText(String(each)) ?? nameOf(String(each)) ?? String(each).replaceAll('_', ' ')}
             </option>
           ))}
         </select>

@@ -8,6 +8,7 @@ import { model, pathOfCreated, pathOfItem, shownTitle, valueAt, type List } from
 import { learn, nameOf, remember } from './names.ts'
 import { fill, href, navigate, placeNames } from './router.ts'
 import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from './session.ts'
+import { createdIn, timeField, timeName } from './times.ts'
 import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
 import { CopyId, isWaiting, textOf, Value } from './value.tsx'
 
@@ -19,15 +20,18 @@ interface Props {
   query: URLSearchParams
   /** A change loads the list again. */
   round?: number
+  /** Adds fields to an item that are shown as columns. */
+  shape?: (row: any) => any
   /** What a page made by hand shows above the filters, of the shown items. */
   children?: (rows: any[]) => ComponentChildren
 }
 
 /** A page of the list, which is loaded again while one of its items is about to change by itself. */
-function useRows(list: List, input: Input, key: string): Loaded<any> {
+function useRows(list: List, input: Input, key: string, shape?: Props['shape']): Loaded<any> {
   const page = useLoaded<any>(async () => {
     const include = list.include === undefined ? {} : { include: list.include }
     const { data } = await call(list.operation, { ...input, query: { ...include, ...input.query } })
+    if (shape !== undefined) data.data = data.data.map(shape)
     remember(list, data.data)
     // With their names, so that nothing moves when these arrive.
     const shown = list.columns.map(({ name }) => name)
@@ -39,12 +43,16 @@ function useRows(list: List, input: Input, key: string): Loaded<any> {
   return page
 }
 
-export function ListPage({ list, values, path, query, round = 0, children }: Props) {
+export function ListPage({ list, values, path, query, round = 0, shape, children }: Props) {
   // The newest first, also where the contract's default is the other way round.
   const taken = [...query].filter(([name]) => !isForConsole(list, name))
-  const sent = { ...(list.ordered && { order: 'desc' }), ...Object.fromEntries(taken) }
+  const sent = {
+    ...(list.ordered && { order: 'desc' }),
+    ...createdIn(query.get(timeName)),
+    ...Object.fromEntries(taken),
+  }
   const input = { path: values, query: sent }
-  const page = useRows(list, input, `${path}?${query}#${round}`)
+  const page = useRows(list, input, `${path}?${query}#${round}`, shape)
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
   const go = goFrom(path, query)
@@ -62,7 +70,7 @@ export function ListPage({ list, values, path, query, round = 0, children }: Pro
         />
       </header>
       {children?.(page.value?.data ?? [])}
-      <Filters filters={list.filters} query={query} go={go} />
+      <Filters filters={[...list.filters, ...timesOf(list)]} query={query} go={go} />
       <Rows page={page} {...{ list, values, query, go }} />
       {page.value !== null && <Pages {...{ query, go }} next={page.value.has_more === false ? null : next} />}
     </section>
@@ -104,9 +112,13 @@ export function Pages({ query, next, go }: PagesProps) {
   )
 }
 
+/** A list that is sorted by the time of creation is also filtered by it. */
+const timesOf = ({ sort }: List): ConsoleField[] => (sort.includes('created_at') ? [timeField] : [])
+
 /** The chosen project is no filter of every list. */
 const isForConsole = (list: List, name: string): boolean =>
   name === 'new' ||
+  name === timeName ||
   (placeNames.some((each) => each === name) && !list.filters.some((filter) => filter.name === name))
 
 interface InnerProps extends Pick<Props, 'list' | 'values'> {

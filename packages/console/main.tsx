@@ -17,8 +17,8 @@ preload(loadPages)
 const ListPage = lazy(async () => (await loadPages()).ListPage)
 const DetailPage = lazy(async () => (await loadPages()).DetailPage)
 const ClockBar = lazy(
-  async () => (await import('./pages/payments.tsx')).ClockBar,
-  () => null,
+  async () => (await import('./pages/made.ts')).ClockBar,
+  () => <div class="clock" />,
 )
 
 function App({ stored }: { stored: string | null }) {

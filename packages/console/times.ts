@@ -1,4 +1,5 @@
 // Ranges of time by name, in the calendar of the person: a link to yesterday stays one to yesterday.
+import type { ConsoleField } from './model-types.ts'
 
 /** The parameter of an address. */
 export const timeName = 'created'
@@ -12,6 +13,14 @@ const ranges: Record<string, [text: string, from: number, to?: number]> = {
 
 export const timeNames = Object.keys(ranges)
 export const timeText = (name: string): string | undefined => ranges[name]?.[0]
+
+/** The field of a filter. */
+export const timeField = {
+  name: timeName,
+  title: 'Created',
+  kind: 'choice',
+  values: timeNames,
+} as ConsoleField
 
 /** The filters of a list for a range. */
 export function createdIn(name: string | null): Record<string, string> {

@@ -76,7 +76,7 @@ export function Value({ field, value, item }: { field: ConsoleField; value: any;
     case 'object':
       return <Fields fields={field.fields ?? []} item={value} />
     case 'objects':
-      return <Objects field={field} items={value} />
+      return <Objects field={field} items={value} currency={item?.currency} />
     case 'json':
       return typeof value === 'object' ? <Json value={value} /> : <>{String(value)}</>
     default:
@@ -114,7 +114,7 @@ function isEmpty(value: unknown): boolean {
   return value === null || value === undefined || value === ''
 }
 
-function Objects({ field, items }: { field: ConsoleField; items: any[] }) {
+function Objects({ field, items, currency }: { field: ConsoleField; items: any[]; currency?: string }) {
   if (items.length === 0) return <span class="soft">–</span>
   const shown = field.fields!.filter(({ name }) => items.some((item) => (item[name] ?? null) !== null))
   return (
@@ -122,9 +122,9 @@ function Objects({ field, items }: { field: ConsoleField; items: any[] }) {
       <table>
         <thead>
           <tr>
-            {shown.map(({ name, title, kind }) => (
-              <th key={name} scope="col" class={kind}>
-                {title}
+            {shown.map((inner) => (
+              <th key={inner.name} scope="col" class={inner.kind}>
+                {shownTitle(inner)}
               </th>
             ))}
           </tr>
@@ -134,7 +134,7 @@ function Objects({ field, items }: { field: ConsoleField; items: any[] }) {
             <tr key={i}>
               {shown.map((inner) => (
                 <td key={inner.name} class={inner.kind}>
-                  <Value field={inner} value={item[inner.name]} item={item} />
+                  <Value field={inner} value={item[inner.name]} item={{ currency, ...item }} />
                 </td>
               ))}
             </tr>
@@ -285,6 +285,12 @@ export function bytes(value: number): string {
 /** @param value in the smallest unit of the currency. */
 export function money(value: number, currency: string | undefined): string {
   if (currency === undefined) return count(value)
-  const format = new Intl.NumberFormat(undefined, { style: 'currency', currency: currency.toUpperCase() })
-  return format.format(value / 10 ** format.resolvedOptions().maximumFractionDigits!)
+  return formatOf(currency).format(value / 10 ** digitsOf(currency))
 }
+
+const formatOf = (currency: string): Intl.NumberFormat =>
+  new Intl.NumberFormat(undefined, { style: 'currency', currency: currency.toUpperCase() })
+
+/** The decimal places of a currency. */
+export const digitsOf = (currency: string): number =>
+  formatOf(currency).resolvedOptions().maximumFractionDigits!

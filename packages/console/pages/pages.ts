@@ -4,21 +4,28 @@ import { lazy } from '../lazy.tsx'
 import { match, type PageProps } from '../router.ts'
 import { Overview } from './overview.tsx'
 
+type Made = typeof import('./made.ts')
+
+const made = (name: keyof Made): ComponentType<PageProps> =>
+  lazy(async () => (await import('./made.ts'))[name] as ComponentType<PageProps>)
+
 const pages: Record<string, ComponentType<PageProps>> = {
   '/': Overview,
-  '/ai/knowledge/{id}/documents': lazy(async () => (await import('./documents.tsx')).DocumentsPage),
+  '/ai/knowledge/{id}/documents': made('DocumentsPage'),
   '/ai/sessions/{id}': lazy(async () => (await import('./chat.tsx')).ChatPage),
-  '/audit-log': lazy(async () => (await import('./logs.tsx')).AuditPage),
-  '/events': lazy(async () => (await import('./events.tsx')).EventsPage),
-  '/events/{id}': lazy(async () => (await import('./events.tsx')).EventPage),
-  '/payments/budgets/{id}': lazy(async () => (await import('./metering.tsx')).BudgetPage),
-  '/payments/meters/{id}': lazy(async () => (await import('./metering.tsx')).MeterPage),
-  '/payments/subscriptions/{id}': lazy(async () => (await import('./payments.tsx')).SubscriptionPage),
-  '/requests': lazy(async () => (await import('./logs.tsx')).RequestsPage),
+  '/audit-log': made('AuditPage'),
+  '/events': made('EventsPage'),
+  '/events/{id}': made('EventPage'),
+  '/payments/budgets/{id}': made('BudgetPage'),
+  '/payments/meters/{id}': made('MeterPage'),
+  '/payments/orders': made('OrdersPage'),
+  '/payments/orders/{id}': made('OrderPage'),
+  '/payments/subscriptions/{id}': made('SubscriptionPage'),
+  '/requests': made('RequestsPage'),
   '/storage/files': lazy(async () => (await import('./files/files.tsx')).FilesPage),
   '/storage/files/{id}': lazy(async () => (await import('./files/files.tsx')).FilePage),
-  '/webhooks/deliveries': lazy(async () => (await import('./webhooks.tsx')).DeliveriesPage),
-  '/webhooks/deliveries/{id}': lazy(async () => (await import('./webhooks.tsx')).DeliveryPage),
+  '/webhooks/deliveries': made('DeliveriesPage'),
+  '/webhooks/deliveries/{id}': made('DeliveryPage'),
 }
 
 export function pageAt(

@@ -36,7 +36,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Remove' }).last().click()
     await assertAccessible(t, page, 'a form with a list')
     await confirm(page, 'Create')
-    await page.locator('dd .state', { hasText: 'pending' }).waitFor()
+    await page.locator('.sale .state', { hasText: 'pending' }).waitFor()
     t.match(await page.locator('main').textContent(), '€39.98', 'the amount in its currency')
     await assertAccessible(t, page, 'an order')
     const order = page.url().split('/').at(-1)!
@@ -70,25 +70,66 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     ])
     t.match(receipt.suggestedFilename(), /\.(html|pdf)$/)
     t.equal(await page.getByRole('button', { name: 'Cancel', exact: true }).count(), 0, 'a paid order')
-    t.equal(
-      await page.getByRole('button', { name: 'Create', exact: true }).count(),
-      0,
-      'only operators refund',
-    )
-    await operator.page.getByRole('button', { name: 'Create', exact: true }).click()
-    await operator.page.getByRole('dialog').getByLabel('Amount').fill('5000')
-    await confirm(operator.page, 'Create')
-    t.match(
-      await operator.page.getByRole('alert').textContent(),
-      /About/,
-      'too much: an error with its way on',
-    )
-    await operator.page.getByRole('dialog').getByLabel('Amount').fill('1999')
-    await confirm(operator.page, 'Create')
-    await operator.page.locator('dd .state', { hasText: 'succeeded' }).waitFor()
+    t.equal(await page.getByRole('button', { name: 'Refund' }).count(), 0, 'only operators refund')
+    await operator.page.getByRole('button', { name: 'Refund' }).click()
+    const dialog = operator.page.getByRole('dialog', { name: /^Refund order/ })
+    const amount = dialog.getByLabel('Amount in EUR')
+    t.equal(await amount.inputValue(), '39.98')
+    await assertAccessible(t, operator.page, 'a refund')
+    await amount.fill('40')
+    await dialog.getByRole('button', { name: /^Refund/ }).click()
+    t.equal(await amount.evaluate((input: any) => input.validity.rangeOverflow), true)
+    await dialog.getByRole('button', { name: 'Half: €19.99' }).click()
+    await dialog.getByLabel('Reason').fill('The poster was torn.')
+    await dialog.getByRole('button', { name: 'Refund €19.99' }).click()
+    const line = operator.page.locator('ol.events li')
+    await line.filter({ hasText: /^Refund €19\.99 succeeded The poster was torn\./ }).waitFor()
+    t.match(await line.allTextContents(), [/^Refund/, /^Payment/, /^Ordered/])
+    t.match(await operator.page.locator('.sale').textContent(), '2 × Team plan')
+    await assertAccessible(t, operator.page, 'an order with a refund')
     const { body } = await person.client.get(`/payments/orders/${order}`)
     t.match(body, { status: 'partially_refunded', refunded_amount: 1999 })
+
+    await operator.page.getByRole('button', { name: 'Refund' }).click()
+    t.equal(await amount.inputValue(), '19.99', 'what is left')
+    const refunded = await server.admin.client.post(`/payments/orders/${order}/refunds`, {})
+    t.equal(refunded.status, 201)
+    await dialog.getByRole('button', { name: /^Refund €/ }).click()
+    t.match(await dialog.getByRole('alert').textContent(), /About/, 'an error with its way on')
     t.strictSame(complaints, [])
+  })
+
+  t.test('orders have a product, a buyer and an amount, and are found by their status and day', async (t) => {
+    const person = await server.person({ name: 'Grace Hopper' })
+    const items = [{ price_id: catalog.price }, { price_id: catalog.price, quantity: 2 }]
+    t.equal((await person.client.post('/payments/orders', { items })).status, 201)
+    for (const [width, dark] of [
+      [1280, false],
+      [390, true],
+    ] as const) {
+      const { page, complaints } = await openConsole(t, browser, server.url, '/payments/orders', {
+        key: person.key,
+        width,
+        dark,
+      })
+      const row = page.locator('tbody tr')
+      await row.first().waitFor()
+      const text = await row.first().textContent()
+      t.match(text, 'Team plan and 1 more')
+      t.match(text, 'Grace Hopper')
+      t.match(text, '€59.97')
+      await assertAccessible(t, page, `orders at ${width}`)
+      await page.getByRole('button', { name: 'Paid', exact: true }).click()
+      await page.getByText('Nothing matches.').waitFor()
+      await page.getByRole('button', { name: 'Pending', exact: true }).click()
+      await row.first().waitFor()
+      if (width === 390) await page.getByRole('button', { name: /^Filters/ }).click()
+      await page.getByLabel('Created', { exact: true }).selectOption({ label: 'Yesterday' })
+      if (width === 390) await page.getByRole('button', { name: 'Done' }).click()
+      await page.getByText('Nothing matches.').waitFor()
+      t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+      t.strictSame(complaints, [])
+    }
   })
 
   t.test('a subscription has a time line, is canceled and resumed', async (t) => {
