@@ -11,6 +11,9 @@ import { call, download, failureOf, isAllowed, isPossible, type Failure } from '
 import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
 import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
+// Lists and details load as one file.
+export { goFrom, ListPage, Pages } from './list.tsx'
+
 type Part = (item: any, reload: () => void, onReady: () => void) => ComponentChildren
 
 interface Props {

@@ -12,7 +12,7 @@ import { failureOf, isAllowed, isPossible, isSignedOut, signIn, storedKey, type 
 import { Bar, Navigation } from './shell.tsx'
 import { Problem, Skeleton } from './ui.tsx'
 
-const loadPages = () => import('./engine.ts')
+const loadPages = () => import('./detail.tsx')
 preload(loadPages)
 const ListPage = lazy(async () => (await loadPages()).ListPage)
 const DetailPage = lazy(async () => (await loadPages()).DetailPage)

@@ -1,5 +1,5 @@
 // Parts of pages: dialogs, errors, loading states and code samples.
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, TargetedEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 // Every page has these: with them here, the files of the pages share one file.
 import './chart.tsx'
@@ -129,6 +129,18 @@ export function Dialog(props: {
       {props.children}
     </dialog>
   )
+}
+
+/** For a `details` that is a drawer on narrow screens: Escape, or a click beside it, closes it. */
+export const asDrawer = {
+  onClick({ target, currentTarget }: TargetedEvent<HTMLDetailsElement>): void {
+    if (target === currentTarget) currentTarget.open = false
+  },
+  onKeyDown({ key, currentTarget }: TargetedEvent<HTMLDetailsElement, KeyboardEvent>): void {
+    if (key !== 'Escape') return
+    currentTarget.open = false
+    currentTarget.querySelector('summary')!.focus()
+  },
 }
 
 interface CodeProps {

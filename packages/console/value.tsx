@@ -11,6 +11,7 @@ const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 const ago = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const numbers = new Intl.NumberFormat()
 
+export const exactTime = (time: string): string => times.format(new Date(time))
 export const count = (value: number): string => numbers.format(value)
 const good = new Set([
   'active',
@@ -219,7 +220,7 @@ export function textOf(
   if (value === null || value === undefined) return ''
   if (field.kind === 'money') return money(value, item?.currency)
   if (field.kind === 'bytes') return bytes(value)
-  if (field.kind === 'time') return times.format(new Date(value))
+  if (field.kind === 'time') return exactTime(value)
   if (field.kind === 'object')
     return Object.values(value)
       .filter((each) => typeof each !== 'object')
@@ -250,7 +251,7 @@ export function EventList({ events, about }: { events: any[]; about?: (event: an
 export function Time({ value }: { value: string }) {
   const date = new Date(value)
   return (
-    <time dateTime={value} title={times.format(date)}>
+    <time dateTime={value} title={exactTime(value)}>
       {relative(date)}
     </time>
   )

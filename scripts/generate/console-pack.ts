@@ -71,18 +71,31 @@ const asShown = ({ values: _, prefix: _prefix, fields, ...field }: ConsoleField)
   ...(fields !== undefined && { fields: fields.map(asShown) }),
 })
 
+/** `/user/api-keys/{id}` as `user.apiKeys`, with which most names in the client begin. */
+const resourceOf = (path: string): string =>
+  path
+    .replace(/\/\{\w+\}|^\//g, '')
+    .replaceAll('/', '.')
+    .replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())
+
 /** The table of operations as a script: each group of rows that differ only in path and name once. */
 export function packTable(rows: Array<[string, { path: string; name?: string; list?: unknown }]>): string {
   const groups = new Map<string, string[]>()
   for (const [id, { path, name, list: _, ...others }] of rows) {
     const key = JSON.stringify(others)
-    groups.set(key, [...(groups.get(key) ?? []), `${id} ${path}${name === undefined ? '' : ` ${name}`}`])
+    const resource = `${resourceOf(path)}.`
+    const short = name?.startsWith(resource) ? name.slice(resource.length - 1) : name
+    groups.set(key, [
+      ...(groups.get(key) ?? []),
+      [id, path, ...(short === undefined ? [] : [short])].join(' '),
+    ])
   }
   const packed = [...groups].map(([key, lines]) => `[${key},${JSON.stringify(lines.join())}]`)
-  return `export const operationTable = Object.fromEntries([${packed.join()}].flatMap(([row, lines]) =>
+  return `const resourceOf = ${resourceOf}
+export const operationTable = Object.fromEntries([${packed.join()}].flatMap(([row, lines]) =>
   lines.split(',').map((line) => {
     const [id, path, name] = line.split(' ')
-    return [id, { ...row, path, name }]
+    return [id, { ...row, path, name: name?.startsWith('.') ? resourceOf(path) + name : name }]
   })))\n`
 }
 

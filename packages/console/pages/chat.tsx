@@ -8,7 +8,7 @@ import { detailAt } from '../model.ts'
 import { useName } from '../names.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { call, failureOf, isAllowed, type Failure } from '../session.ts'
-import { Problem, Skeleton, useLoaded, usePolling } from '../ui.tsx'
+import { asDrawer, Problem, Skeleton, useLoaded, usePolling } from '../ui.tsx'
 import { Fields, State, Time } from '../value.tsx'
 import { Conversation, type Citation, type Message } from './conversation.ts'
 import { Markdown } from './markdown.tsx'
@@ -113,7 +113,6 @@ const listed = 50
 
 /** The sessions beside this one, and a new one about the same documents. A drawer on narrow screens. */
 function Sessions({ session }: { session: any }) {
-  const drawer = useRef<HTMLDetailsElement>(null)
   const [failure, setFailure] = useState<Failure | null>(null)
   const { project_id: projectId, knowledge_base_ids: bases } = session
   const inside = projectId === null ? {} : { project_id: projectId }
@@ -132,19 +131,7 @@ function Sessions({ session }: { session: any }) {
     }
   }
   return (
-    <details
-      class="places"
-      ref={drawer}
-      onClick={({ target, currentTarget }) => {
-        // Beside the drawer.
-        if (target === currentTarget) currentTarget.open = false
-      }}
-      onKeyDown={({ key, currentTarget }) => {
-        if (key !== 'Escape') return
-        currentTarget.open = false
-        currentTarget.querySelector('summary')!.focus()
-      }}
-    >
+    <details class="places" {...asDrawer}>
       <summary>
         <Icon name="chat" /> Chats
       </summary>

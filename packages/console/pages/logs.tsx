@@ -3,15 +3,15 @@ import type { ComponentChild, ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { operationTable } from '../../../generated/client/operations.js'
 import { Filters } from '../filters.tsx'
-import { goFrom, Pages } from '../engine.ts'
+import { goFrom, Pages } from '../detail.tsx'
 import type { ConsoleField } from '../model-types.ts'
-import { listAt, model, pathOfId, requestOf } from '../model.ts'
+import { listAt, model, parameterOf, pathOfId, requestOf } from '../model.ts'
 import { learn, nameAs, nameOf, prefixOf } from '../names.ts'
 import { fill, href, placeNames, type PageProps } from '../router.ts'
 import { call, currentUserId } from '../session.ts'
 import { titleOf } from '../titles.ts'
 import { Dialog, Problem, Skeleton, useLoaded } from '../ui.tsx'
-import { count, Id, textOf, Time } from '../value.tsx'
+import { count, exactTime, Id, Time } from '../value.tsx'
 
 /** `createApiKey` as `Create API key`. */
 const wordsOf = (operation: string): string =>
@@ -44,7 +44,7 @@ function timeField(chosen: string | null): ConsoleField {
   })
   if (chosen !== null && !values.includes(chosen)) {
     values.push(chosen)
-    nameAs(chosen, `Since ${textOf({ kind: 'time' } as ConsoleField, chosen, null, nameOf)}`)
+    nameAs(chosen, `Since ${exactTime(chosen)}`)
   }
   return { name: 'created_after', title: 'Time', kind: 'choice', values, required: false, nullable: false }
 }
@@ -159,8 +159,6 @@ const Status = ({ status, code }: { status: number; code: string | null }) => (
   </>
 )
 
-const exact = (time: string): ComponentChild => textOf({ kind: 'time' } as ConsoleField, time, null, nameOf)
-
 export function RequestsPage(props: PageProps) {
   return (
     <Log
@@ -198,7 +196,7 @@ export function RequestsPage(props: PageProps) {
             facts={{
               Answer: <Status status={row.status} code={row.error_code} />,
               'Sent with': <Credential id={row.credential_id} />,
-              When: exact(row.created_at),
+              When: exactTime(row.created_at),
               Took: `${count(row.duration_ms)} ms`,
               'Request ID': <code>{row.request_id}</code>,
               'Your request ID': row.client_request_id,
@@ -212,48 +210,56 @@ export function RequestsPage(props: PageProps) {
 
 interface Explained {
   checks: any[]
-  /** The resource of the path; null if the logs do not have it. */
+  /** The resource of the path, or its project; null if the logs do not have it. */
   resource: string | null
   /** The members who may give the role. */
   granters: any[]
 }
 
 /**
- * Asks which of its checks the request meets now. The request log has no path. The audit log has the last ID
- * of the path for what was refused or may change something; without it the checks of the resource are left
- * out.
+ * Asks which of its checks the request meets now. The request log has no path. For what was refused or may
+ * change something, the audit log has the project and the last ID of the path. Without the first ID the
+ * checks of the resource are left out.
  */
 async function explain(request: any): Promise<Explained> {
-  const { operation, credential_id: credential, request_id: requestId, created_at: at } = request
+  const { operation, credential_id: credential, request_id: requestId, created_at: at, method } = request
   const near = (ms: number): string => new Date(Date.parse(at) + ms).toISOString()
-  const query = {
-    operation,
-    credential_id: credential,
-    created_after: near(-5000),
-    created_before: near(5000),
-  }
-  const found = await call('listAuditEntries', { query: { ...query, limit: 100 } }).catch(() => null)
+  const times = { created_after: near(-5000), created_before: near(5000) }
+  const query = { operation, credential_id: credential, ...times, limit: 100 }
+  const found = await call('listAuditEntries', { query }).catch(() => null)
   const entry = found?.data.data.find((each: any) => each.request_id === requestId)
   const { path: template } = requestOf(operation)
-  const [parameter, ...others] = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
-  const resource: string | null = others.length === 0 ? (entry?.resource_id ?? null) : null
-  const ids = Object.fromEntries([parameter, ...others].map((name) => [name, resource ?? '-']))
+  const names = [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)
+  const last = entry?.resource_id ?? null
+  const owner = /^\/v1\/(project|organization)s\//.exec(template)?.[1]
+  const first: string | null = names.length < 2 ? last : (entry?.[`${owner}_id`] ?? null)
+  const ids = names.map((_, i) => (first === null ? '-' : i === 0 ? first : (last ?? '-')))
   const { data } = await call('explainAccess', {
     body: {
-      method: request.method,
-      path: fill(template, ids),
+      method,
+      path: fill(template, Object.fromEntries(names.map((name, i) => [name, ids[i]]))),
       credential_id: credential,
       ...(entry !== undefined && { ip: entry.ip }),
     },
   })
-  const isProject = prefixOf(resource) === 'prj'
-  const members =
-    isProject && data.checks.some(({ name, passed }: any) => name === 'role' && !passed)
-      ? await call('listMembers', { path: { id: resource! }, query: { role: ['owner', 'admin'] } }).catch(
-          () => null,
-        )
-      : null
-  return { checks: data.checks, resource, granters: members?.data.data ?? [] }
+  const isRole = data.checks.some(({ name, passed }: any) => name === 'role' && !passed)
+  return { checks: data.checks, resource: first, granters: [], ...(isRole && (await grantersAt(first!))) }
+}
+
+/** The owners and admins of a project or organization, or of the project of a resource. */
+async function grantersAt(id: string): Promise<Pick<Explained, 'resource' | 'granters'>> {
+  const detail = model.details.find(({ prefix }) => prefix === prefixOf(id))
+  try {
+    const path = { [parameterOf(detail!.path)]: id }
+    const isOwner = /^(prj|org)_/.test(id)
+    const resource: string = isOwner ? id : (await call(detail!.operation, { path })).data.project_id
+    const operation = resource.startsWith('org_') ? 'listOrganizationMembers' : 'listMembers'
+    const query = { role: ['owner', 'admin'] }
+    return { resource, granters: (await call(operation, { path: { id: resource }, query })).data.data }
+  } catch {
+    // Who is no member may not know them.
+    return { resource: id, granters: [] }
+  }
 }
 
 /** What to do about each check: who can help, and where. */
@@ -406,7 +412,7 @@ export function AuditPage(props: PageProps) {
               On: <On row={row} />,
               Project: row.project_id !== row.resource_id && row.project_id && <Id value={row.project_id} />,
               Outcome: <Outcome row={row} />,
-              When: exact(row.created_at),
+              When: exactTime(row.created_at),
               With: row.credential_id && <Credential id={row.credential_id} />,
               From: row.ip,
               'Request ID': <code>{row.request_id}</code>,

@@ -6,6 +6,7 @@ import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { operationTable } from '../../../generated/client/operations.js'
 import model from '../../../generated/console/model.json' with { type: 'json' }
+import { packTable } from '../../../scripts/generate/console-pack.ts'
 import { createApiKey } from '../../../test/support/database/db-fixtures.ts'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
 import {
@@ -47,6 +48,18 @@ t.test('the scripts and the style sheet are small', async (t) => {
   t.ok(firstBytes < maxFirstBytes, `${firstBytes} bytes at first`)
   const all = readdirSync(folder).filter((name) => /\.(js|css)$/.test(name))
   t.ok(sum(all) < maxBytes, `${sum(all)} bytes in all`)
+})
+
+t.test('the small table of operations has the rows of the client', async (t) => {
+  const rows = Object.entries<any>(operationTable).map(([id, { list: _, ...row }]): [string, any] => [
+    id,
+    row,
+  ])
+  const packed = await import(`data:text/javascript,${encodeURIComponent(packTable(rows))}`)
+  t.same(
+    packed.operationTable,
+    Object.fromEntries(rows.map(([id, row]) => [id, { name: undefined, ...row }])),
+  )
 })
 
 t.test('every list of the contract has a page, and every page an operation', async (t) => {

@@ -52,6 +52,27 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     }
   })
 
+  t.test('so is the role in the project of a resource, and in a path with two IDs', async (t) => {
+    const body = { name: 'Seeds', project_id: project.id }
+    const base = (await owner.client.post('/ai/knowledge', body)).body
+    const members = (await owner.client.get(`/projects/${project.id}/members`)).body.data
+    t.equal((await viewer.client.put(`/ai/knowledge/${base.id}`, { name: 'Mine' })).status, 403)
+    const member = `/projects/${project.id}/members/${members[0].id}`
+    t.equal((await viewer.client.put(member, { role: 'viewer' })).status, 403)
+    await flush()
+    const { page, complaints } = await open(t, viewer, '/requests')
+    for (const words of ['Update knowledge base', 'Update member']) {
+      await why(page, words)
+      const drawer = page.getByRole('dialog', { name: words })
+      await drawer.getByText('Olga Owner (owner)').waitFor()
+      const link = drawer.getByRole('link', { name: 'Open the members' })
+      t.equal(await link.getAttribute('href'), `/console/projects/${project.id}/members`)
+      await page.keyboard.press('Escape')
+      await drawer.waitFor({ state: 'detached' })
+    }
+    t.strictSame(complaints, [])
+  })
+
   t.test('a missing scope, a deleted resource, and a refusal that is not about rights', async (t) => {
     const body = { name: 'Night report', scopes: ['projects:read', 'user:read'] }
     const key = (await owner.client.post('/user/api-keys', body)).body

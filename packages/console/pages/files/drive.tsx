@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { navigate } from '../../router.ts'
 import { call, isAllowed } from '../../session.ts'
-import { Problem, Skeleton, useLoaded } from '../../ui.tsx'
+import { asDrawer, Problem, Skeleton, useLoaded } from '../../ui.tsx'
 import { changes } from '../uploads.ts'
 import {
   deleteForever,
@@ -186,19 +186,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
         </div>
       </header>
       <div class={shownId === null ? 'drive-body' : 'drive-body with-panel'}>
-        <details
-          class="places"
-          ref={drawer}
-          onClick={(event) => {
-            // Beside the drawer.
-            if (event.target === event.currentTarget) event.currentTarget.open = false
-          }}
-          onKeyDown={(event) => {
-            if (event.key !== 'Escape') return
-            event.currentTarget.open = false
-            event.currentTarget.querySelector('summary')!.focus()
-          }}
-        >
+        <details class="places" ref={drawer} {...asDrawer}>
           <summary>
             <Icon name="menu" /> Folders
           </summary>
