@@ -3,6 +3,7 @@ import type { Operation } from './model.ts'
 import { callOf } from './samples/call.ts'
 import { curl } from './samples/curl.ts'
 import { python } from './samples/python.ts'
+import { pythonClient } from './samples/python-client.ts'
 import { typescript, type ClientMethod } from './samples/typescript.ts'
 
 type Json = any
@@ -19,6 +20,10 @@ export function samplesOf(document: Json, operation: Operation, client: ClientMe
   return [
     { lang: 'Shell', label: 'curl', source: curl(call) },
     { lang: 'TypeScript', label: 'TypeScript', source: typescript(call, client) },
-    { lang: 'Python', label: 'Python', source: python(call) },
+    {
+      lang: 'Python',
+      label: 'Python',
+      source: client.method === undefined ? python(call) : pythonClient(call, client.method),
+    },
   ]
 }

@@ -1,4 +1,4 @@
-// Samples for Python with requests (https://requests.readthedocs.io).
+// Samples for operations that the Python client leaves out, with requests (https://requests.readthedocs.io).
 import { fieldsOf, type Call } from './call.ts'
 
 type Json = any
