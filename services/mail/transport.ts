@@ -3,19 +3,26 @@ import type { Transporter } from 'nodemailer'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { brand } from '../../infra/html/brand.ts'
 import { html } from '../../infra/html/html.ts'
+import { logoPng } from '../../infra/html/logo-png.ts'
 import type { MailContent } from './templates.ts'
 
-/** The name of the installation at the end of the text, and in its color at the top of the HTML. */
+const logoId = 'logo'
+
+/** The name of the installation at the end of the text, and with its logo, in its color, at the top of the HTML. */
 function withName(text: string): string {
   const { name } = brand()
   return name === null ? text : `${text}\n-- \n${name}\n`
 }
 
 function htmlWithName(text: string): string {
-  const { name, light } = brand()
-  if (name === null) return text
+  const { name, light, logo } = brand()
+  if (name === null && logo === null) return text
   const style = `margin:0 0 16px;font:600 16px sans-serif;color:${light}`
-  return text.replace('</title>', `</title>${html`<p style="${style}">${name}</p>`}`)
+  const image = html`<img src="cid:${logoId}" alt="" height="40" style="display:block;margin:0 0 8px" />`
+  return text.replace(
+    '</title>',
+    `</title>${html`<p style="${style}">${logo === null ? null : image}${name}</p>`}`,
+  )
 }
 
 export interface MailTransport {
@@ -39,11 +46,15 @@ export function createTransport(smtpUrl: string | null, from: string): MailTrans
   return {
     async send({ id, recipient, subject, text, html: shown }) {
       const transporter = await smtp.get()
+      const logo = await logoPng()
       await transporter.sendMail({
         to: { name: '', address: recipient },
         subject,
         text: withName(text),
         html: htmlWithName(shown),
+        ...(logo !== null && {
+          attachments: [{ cid: logoId, filename: 'logo.png', contentType: 'image/png', content: logo }],
+        }),
         messageId: `<${id}@${from.slice(from.lastIndexOf('@') + 1).replace('>', '')}>`,
         headers: { 'auto-submitted': 'auto-generated' },
       })

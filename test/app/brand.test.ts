@@ -55,7 +55,8 @@ t.test('a setting that cannot be used is refused at start', async (t) => {
 
 t.test('pages, the console, e-mails and receipts have the name, the color and the logo', async (t) => {
   const logo = join(t.testdir({}), 'logo.svg')
-  const svg = '<svg xmlns="http://www.w3.org/2000/svg"><circle r="9"/></svg>'
+  const svg =
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 18 18"><circle cx="9" cy="9" r="9"/></svg>'
   writeFileSync(logo, svg)
   const smtp = await openSmtp(t)
   const env = { BRAND_NAME: 'Acme & Sons', BRAND_COLOR: '#7c3aed', BRAND_LOGO: logo, SMTP_URL: smtp.url }
@@ -89,7 +90,9 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   await waitUntil(async () => smtp.received.length > 0, 'the e-mail')
   const mail = smtp.received[0].text.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('=20', ' ')
   t.match(mail, '-- \r\nAcme & Sons')
-  t.match(mail, /color:#7c3aed">Acme &amp; Sons<\/p>/)
+  t.match(mail, /color:#7c3aed"><img src="cid:logo"[^>]*>Acme &amp; Sons<\/p>/)
+  t.match(mail, /Content-ID: <logo>/i)
+  t.match(mail, Buffer.from('89504e470d0a1a0a', 'hex').toString('base64').slice(0, 10), 'the logo as a PNG')
 
   const catalog = await createCatalog(server)
   const items = [{ price_id: catalog.price, quantity: 1 }]
@@ -98,4 +101,6 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   const receipt = await person.client.get(`/payments/orders/${order}/receipt?format=html`)
   t.match(receipt.text, `<img src="${image}"`)
   t.match(receipt.headers.get('content-security-policy'), 'img-src data:')
+  const pdf = await person.client.get(`/payments/orders/${order}/receipt?format=pdf`)
+  t.match(pdf.bytes.toString('latin1'), '/Subtype /Image')
 })

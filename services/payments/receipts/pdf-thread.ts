@@ -1,6 +1,7 @@
 // Renders PDFs in a thread of its own, because one takes tens of milliseconds of CPU in which the main thread
 // would serve no request. The thread starts with the first PDF and ends when it has had no work for a minute.
 import { Worker } from 'node:worker_threads'
+import { logoPng } from '../../../infra/html/logo-png.ts'
 import type { Receipt } from './model.ts'
 import type { PdfAnswer, PdfRequest } from './pdf-worker.ts'
 
@@ -16,12 +17,13 @@ let thread: Thread | undefined
 let requests = 0
 
 export async function renderInThread(receipt: Receipt): Promise<Buffer> {
+  const logo = await logoPng()
   const current = (thread ??= startThread())
   const id = ++requests
   const result = Promise.withResolvers<Buffer>()
   current.waiting.set(id, result)
   current.worker.ref()
-  current.worker.postMessage({ id, receipt } satisfies PdfRequest)
+  current.worker.postMessage({ id, receipt, logo } satisfies PdfRequest)
   return await result.promise
 }
 

@@ -7,6 +7,8 @@ import { renderReceiptPdf } from './pdf.ts'
 export interface PdfRequest {
   id: number
   receipt: Receipt
+  /** A PNG. */
+  logo: Uint8Array | null
 }
 
 /** The PDF, or why there is none. */
@@ -21,9 +23,9 @@ parentPort!.on('message', (request: PdfRequest) => {
   last = last.then(async () => parentPort!.postMessage(await answer(request)))
 })
 
-async function answer({ id, receipt }: PdfRequest): Promise<PdfAnswer> {
+async function answer({ id, receipt, logo }: PdfRequest): Promise<PdfAnswer> {
   try {
-    return { id, bytes: await renderReceiptPdf(receipt) }
+    return { id, bytes: await renderReceiptPdf(receipt, logo) }
   } catch (error) {
     return { id, error: (error as Error).stack ?? String(error) }
   }

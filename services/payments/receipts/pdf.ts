@@ -20,7 +20,8 @@ const columns = { description: 232, quantity: 330, unitAmount: 430, amount: shee
 const colors = { text: '#16181d', soft: '#5a6170', line: '#d8dce3' }
 const fontSize = 9.5
 
-export async function renderReceiptPdf(receipt: Receipt): Promise<Buffer> {
+/** @param logo a PNG, above the seller. */
+export async function renderReceiptPdf(receipt: Receipt, logo: Uint8Array | null): Promise<Buffer> {
   const { seller, number, paidAt, updatedAt } = receipt
   const document = new PDFDocument({
     size: 'A4',
@@ -32,12 +33,12 @@ export async function renderReceiptPdf(receipt: Receipt): Promise<Buffer> {
     info: { Title: `Receipt ${number}`, Author: seller, CreationDate: paidAt, ModDate: updatedAt },
   })
   const bytes = buffer(document)
-  draw(document, receipt)
+  draw(document, receipt, logo)
   document.end()
   return await bytes
 }
 
-function draw(document: PDFKit.PDFDocument, receipt: Receipt): void {
+function draw(document: PDFKit.PDFDocument, receipt: Receipt, logo: Uint8Array | null): void {
   let y = sheet.top
   let hasBoxes = false
 
@@ -87,6 +88,10 @@ function draw(document: PDFKit.PDFDocument, receipt: Receipt): void {
     y += 18
   }
 
+  if (logo !== null) {
+    document.image(Buffer.from(logo), sheet.left, y, { fit: [240, 40] })
+    y += 56
+  }
   style(bold, 16)
   document.text(toPrintable(receipt.seller), sheet.left, y, { width: 330 })
   const sellerBottom = document.y
