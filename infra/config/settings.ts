@@ -113,7 +113,8 @@ const server = {
       parse: readLogo,
       defaultText: 'none',
       example: '/etc/platform/logo.svg',
-      description: 'Path of the logo, a square SVG or PNG file of at most 64 KiB, for pages and receipts.',
+      description: `
+        Path of the logo, a square SVG or PNG file of at most 64 KiB, for pages, e-mails and receipts.`,
     }),
   ),
   corsOrigins: origins('CORS_ORIGINS', {
