@@ -126,7 +126,8 @@ const inline = new RegExp(
     /__([^_]+)__/,
     /\*([^*\s][^*]*)\*/,
     /~~([^~]+)~~/,
-    /\[([^\][]+)\]\(([^()\s]+)\)/,
+    // The address of a link that arrives is not shown: the words after it would jump.
+    /\[([^\][]+)\]\(([^()\s]*)(?:\)|$)/,
     /\[(\d{1,3}(?: {0,2}, {0,2}\d{1,3})*)\]/,
     /(https?:\/\/[^\s<>"')\]]+)/,
   ]
@@ -149,7 +150,8 @@ function inlineOf(text: string, cite: Cite): ComponentChild[] {
     else if (sources !== undefined) {
       const marks = sources.split(',').map((each) => cite(Number(each)))
       parts.push(...(marks.includes(null) ? [whole] : marks))
-    } else if (address !== undefined || /^(https?:\/\/|mailto:)/i.test(target))
+    } else if (target !== undefined && !whole.endsWith(')')) parts.push(name)
+    else if (address !== undefined || /^(https?:\/\/|mailto:)/i.test(target))
       parts.push(
         <a href={address ?? target} title={target} target="_blank" rel="noopener noreferrer">
           {name ?? address}
