@@ -2,7 +2,7 @@
 import { h, render } from 'preact'
 import { preload } from './lazy.tsx'
 
-const load = () => import('./commands.tsx')
+const load = () => import('./engine.ts')
 
 // The search then opens at once, and takes the first keys.
 preload(load)

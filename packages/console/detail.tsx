@@ -11,9 +11,6 @@ import { call, download, failureOf, isAllowed, isPossible, type Failure } from '
 import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
 import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
-// Lists and details load as one file.
-export { goFrom, ListPage, Pages } from './list.tsx'
-
 type Part = (item: any, reload: () => void, onReady: () => void) => ComponentChildren
 
 interface Props {
@@ -39,17 +36,23 @@ interface Open {
 /** The page is shown with its lists, so that nothing moves, or without those that take longer. */
 const longestWaitMs = 1_000
 
-export function DetailPage(props: Props) {
-  const { detail, values, path, without = [], head, isLoading = false, children } = props
-  const [open, setOpen] = useState<Open | null>(null)
-  const [answer, setAnswer] = useState<any>(null)
-  const [round, setRound] = useState(0)
+/** Whether a number of parts is there, or has taken too long. */
+export function useReady(): { isReady: (parts: number) => boolean; onReady: () => void } {
   const [ready, setReady] = useState(0)
   const [isLate, setIsLate] = useState(false)
   useEffect(() => {
     const timer = setTimeout(() => setIsLate(true), longestWaitMs)
     return () => clearTimeout(timer)
   }, [])
+  return { isReady: (parts) => isLate || ready >= parts, onReady: () => setReady((n) => n + 1) }
+}
+
+export function DetailPage(props: Props) {
+  const { detail, values, path, without = [], head, isLoading = false, children } = props
+  const [open, setOpen] = useState<Open | null>(null)
+  const [answer, setAnswer] = useState<any>(null)
+  const [round, setRound] = useState(0)
+  const { isReady, onReady } = useReady()
   const input = { path: values }
   const loaded = useLoaded(async () => {
     const include = detail.include === undefined ? {} : { query: { include: detail.include } }
@@ -103,8 +106,7 @@ export function DetailPage(props: Props) {
   // The ID stands beside the heading.
   const fields = detail.fields.filter(({ name }) => name !== 'id' && !without.includes(name))
   const inner = lists.filter(({ filter }) => filter === null)
-  const isShown = isLate || ready >= inner.length + Number(isLoading)
-  const onReady = (): void => setReady((n) => n + 1)
+  const isShown = isReady(inner.length + Number(isLoading))
   return (
     <>
       {!isShown && <Skeleton rows={8} />}

@@ -1,13 +1,14 @@
 // A list: its columns, filters, sorting and pages come from the contract; its state is in the address.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { useBulk } from './bulk.tsx'
 import { Filters, type Go } from './filters.tsx'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField } from './model-types.ts'
 import { model, pathOfCreated, pathOfItem, shownTitle, valueAt, type List } from './model.ts'
 import { learn, nameOf, remember } from './names.ts'
 import { fill, href, navigate, placeNames } from './router.ts'
-import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from './session.ts'
+import { call, isAllowed, isPossible, type Input } from './session.ts'
 import { createdIn, timeField, timeName } from './times.ts'
 import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
 import { CopyId, isWaiting, textOf, Value } from './value.tsx'
@@ -124,6 +125,10 @@ const isForConsole = (list: List, name: string): boolean =>
 interface InnerProps extends Pick<Props, 'list' | 'values'> {
   /** The resource. */
   owner: any
+  /** Default: that of the list. */
+  title?: string
+  /** Filters of the list, which are also the first values of its form. */
+  filter?: Record<string, string>
   /** A change loads the list again. */
   round: number
   /** Once the list, or the reason why there is none, is there. */
@@ -131,9 +136,9 @@ interface InnerProps extends Pick<Props, 'list' | 'values'> {
 }
 
 /** The first items of a list inside of a resource. */
-export function InnerList({ list, values, owner, round, onReady }: InnerProps) {
+export function InnerList({ list, title, values, owner, filter = {}, round, onReady }: InnerProps) {
   const path = fill(list.path, values)
-  const query = { limit: 5, ...(list.ordered && { order: 'desc' }) }
+  const query = { limit: 5, ...(list.ordered && { order: 'desc' }), ...filter }
   const page = useRows(list, { path: values, query }, `${path}#${round}`)
   const isReady = page.value !== null || page.failure !== null
   useEffect(() => {
@@ -143,10 +148,10 @@ export function InnerList({ list, values, owner, round, onReady }: InnerProps) {
     <section class="inner">
       <header>
         <h2>
-          <a href={href(path)}>{list.title}</a>
+          <a href={href(path)}>{title ?? list.title}</a>
         </h2>
         {(list.create === null || isPossible(list.create, owner)) && (
-          <Create {...{ list, values }} isInner reload={page.reload} />
+          <Create {...{ list, values }} defaults={filter} isInner reload={page.reload} />
         )}
       </header>
       <Rows page={page} {...{ list, values }} query={new URLSearchParams()} go={null} />
@@ -329,21 +334,17 @@ interface SelectedProps extends Pick<Props, 'list' | 'values'> {
 /** What is done with the selected rows: each is deleted by a request of its own. */
 function Selected({ list, values, rows, remove, verb, onDone, onClear }: SelectedProps) {
   const [isAsked, setIsAsked] = useState(false)
-  const [failures, setFailures] = useState<Array<{ name: string; failure: Failure }>>([])
-  const [isBusy, setIsBusy] = useState(false)
-  async function run(): Promise<void> {
-    setIsBusy(true)
-    const failed: typeof failures = []
-    for (const row of rows) {
+  const bulk = useBulk<any>(
+    async (row) => {
       const own = Object.entries(list.keys).map(([name, field]) => [name, row[field]])
-      await call(remove, { path: { ...values, ...Object.fromEntries(own) } }).catch((error) =>
-        failed.push({ name: leadOf(list, row), failure: failureOf(error) }),
-      )
-    }
-    setIsBusy(false)
+      await call(remove, { path: { ...values, ...Object.fromEntries(own) } })
+    },
+    (row) => leadOf(list, row),
+  )
+  async function run(): Promise<void> {
+    const isDone = await bulk.run(rows)
     setIsAsked(false)
-    setFailures(failed)
-    if (failed.length === 0) onDone()
+    if (isDone) onDone()
   }
   return (
     <div class="selection">
@@ -354,11 +355,7 @@ function Selected({ list, values, rows, remove, verb, onDone, onClear }: Selecte
       <button type="button" onClick={onClear}>
         Clear
       </button>
-      {failures.map(({ name, failure }) => (
-        <div key={name}>
-          {name}: <Problem failure={failure} />
-        </div>
-      ))}
+      {!isAsked && bulk.shown}
       {isAsked && (
         <Dialog
           title={`${verb} ${rows.length} ${list.title.toLowerCase()}?`}
@@ -369,8 +366,9 @@ function Selected({ list, values, rows, remove, verb, onDone, onClear }: Selecte
               <li key={row.id}>{leadOf(list, row)}</li>
             ))}
           </ul>
+          {bulk.shown}
           <footer>
-            <button type="button" class="remove" disabled={isBusy} onClick={() => void run()}>
+            <button type="button" class="remove" disabled={bulk.isBusy} onClick={() => void run()}>
               {verb}
             </button>
           </footer>

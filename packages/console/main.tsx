@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { followCommandKey } from './command.ts'
 import { followListKeys } from './keys.ts'
 import { lazy, preload } from './lazy.tsx'
-import { detailAt, listAt, model } from './model.ts'
+import { detailAt, listAt, model, peoplePath } from './model.ts'
 import { pageAt } from './pages/pages.ts'
 import { useName } from './names.ts'
 import { followLinks, href, placeIn, useRoute } from './router.ts'
@@ -12,12 +12,12 @@ import { failureOf, isAllowed, isPossible, isSignedOut, signIn, storedKey, type 
 import { Bar, Navigation } from './shell.tsx'
 import { Problem, Skeleton } from './ui.tsx'
 
-const loadPages = () => import('./detail.tsx')
+const loadPages = () => import('./engine.ts')
 preload(loadPages)
 const ListPage = lazy(async () => (await loadPages()).ListPage)
 const DetailPage = lazy(async () => (await loadPages()).DetailPage)
 const ClockBar = lazy(
-  async () => (await import('./pages/made.ts')).ClockBar,
+  async () => (await loadPages()).ClockBar,
   () => <div class="clock" />,
 )
 
@@ -103,7 +103,9 @@ function Shell({ name }: { name: string }) {
 }
 
 const titleAt = (path: string): string =>
-  path === '/' ? 'Home' : ((listAt(path) ?? detailAt(path))?.page.title ?? path.slice(1))
+  path === '/'
+    ? 'Home'
+    : ((listAt(path) ?? detailAt(path))?.page.title ?? (path === peoplePath ? 'People' : path.slice(1)))
 
 /** Admins of an organization have only the clocks of its customers, which the console does not show. */
 const hasClock = (): boolean => isAllowed('getTestClock') && isPossible('getTestClock', {})

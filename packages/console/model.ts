@@ -71,6 +71,11 @@ export const model: Pick<ConsoleModel, 'title' | 'groups'> & {
   })),
 }
 
+/** The page of who can do what in a project or an organization. It has no path in the contract. */
+export const peoplePath = '/people'
+const people = { title: 'People', operation: 'listProjects' }
+for (const { pages } of model.groups) if (pages.includes('/organizations')) pages.unshift(peoplePath)
+
 /** The method, the path with the prefix of the version, and the name in the client. */
 export function requestOf(operation: string): { method: string; path: string; client: string } {
   const { method, prefix, path, name = operation } = operationTable[operation as keyof typeof operationTable]
@@ -99,8 +104,10 @@ export const shownTitle = ({ title, kind }: ConsoleField): string =>
   kind === 'id' ? title.replace(/ ID$/, '') : title
 
 /** The list or detail with a path that has no parameters. */
-export const pageOf = (path: string): List | Detail =>
-  model.lists.find((each) => each.path === path) ?? model.details.find((each) => each.path === path)!
+export const pageOf = (path: string): Pick<List, 'title' | 'operation'> =>
+  path === peoplePath
+    ? people
+    : (model.lists.find((each) => each.path === path) ?? model.details.find((each) => each.path === path)!)
 
 /** The list of all resources with a prefix of their IDs. */
 export const listOf = (prefix: string): List | undefined =>

@@ -11,7 +11,7 @@ import { href, placeIn, type Place, type Route } from './router.ts'
 import { call, failureOf, isAllowed, signOut, type Failure } from './session.ts'
 import { Problem, Skeleton, useLoaded } from './ui.tsx'
 
-const ApiLog = lazy(async () => (await import('./api-log.tsx')).ApiLog)
+const ApiLog = lazy(async () => (await import('./engine.ts')).ApiLog)
 
 const themes = ['light dark', 'light', 'dark']
 const themeKey = 'platform-theme'

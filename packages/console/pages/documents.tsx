@@ -1,5 +1,5 @@
 // The documents of a knowledge base: files are added by choice or by drop, and their indexing is watched.
-import { ListPage } from '../detail.tsx'
+import { ListPage } from '../list.tsx'
 import { listAt } from '../model.ts'
 import type { PageProps } from '../router.ts'
 import { isAllowed } from '../session.ts'

@@ -12,7 +12,7 @@ import { Usage } from './usage.tsx'
 const shownLimits = 6
 
 const FirstSteps = lazy(
-  async () => (await import('./first-steps.tsx')).FirstSteps,
+  async () => (await import('../engine.ts')).FirstSteps,
   () => null,
 )
 

@@ -57,6 +57,66 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame([...complaints, ...other.complaints], [])
   })
 
+  t.test('a colleague gets a role in one project on the page of people', async (t) => {
+    const owner = await server.person({ name: 'Ada Lovelace' })
+    const guest = await server.person({ name: 'Alan Turing', email: 'alan@example.com' })
+    const { body: project } = await owner.client.post('/projects', { name: 'Engine' })
+    const { body: folder } = await owner.client.post('/storage/folders', {
+      name: 'Plans',
+      project_id: project.id,
+    })
+    const shared = { email: 'grace.h@example.com', role: 'viewer' }
+    t.equal((await owner.client.post(`/storage/folders/${folder.id}/shares`, shared)).status, 201)
+    const { page, complaints } = await openConsole(t, browser, server.url, '', owner)
+    await page.getByRole('link', { name: 'People and access' }).click()
+    await page.locator('main').getByRole('link', { name: 'Engine' }).click()
+    await page.getByRole('button', { name: 'Invite' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Invite to Engine' })
+    await dialog.getByLabel('Email address').fill(guest.email)
+    t.match(await dialog.getByLabel('Role').textContent(), 'viewer: reads everything')
+    await assertAccessible(t, page, 'the form of an invitation')
+    await page.keyboard.press('Enter')
+    await page.getByText('alan@example.com is invited.').waitFor()
+    const rows = page.locator('.people tbody tr')
+    await rows.filter({ hasText: 'Invitation' }).waitFor()
+    t.match(await rows.allTextContents(), [
+      /Ada Lovelace.*Project/,
+      /alan@example\.com.*viewer.*Invitation pending/,
+      /grace\.h@example\.com.*viewer.*Folder Plans/,
+    ])
+
+    const { body: invitations } = await guest.client.get('/user/invitations')
+    const { id } = invitations.data[0]
+    const accepted = await guest.client.post(`/projects/${project.id}/invitations/${id}/accept`)
+    t.ok(accepted.status < 300)
+    for (const [width, dark] of [
+      [1280, false],
+      [390, true],
+    ] as const) {
+      const other = await openConsole(t, browser, server.url, `/people?project_id=${project.id}`, {
+        key: owner.key,
+        width,
+        dark,
+      })
+      await other.page.getByLabel('Role of Alan Turing').waitFor()
+      await assertAccessible(t, other.page, `people at ${width}`)
+      t.notOk(await other.page.evaluate('document.documentElement.scrollWidth > innerWidth'))
+      t.strictSame(other.complaints, [])
+    }
+    await page.reload()
+    await page.getByLabel('Role of Alan Turing').selectOption('editor')
+    await page.getByText('Alan Turing has another role.').waitFor()
+    const { body: members } = await owner.client.get(`/projects/${project.id}/members?role=editor`)
+    t.match(members.data, [{ user: { id: guest.id } }])
+    await page.getByLabel('Role of Ada Lovelace').selectOption('viewer')
+    await page.getByRole('alert').waitFor()
+    t.equal(await page.getByLabel('Role of Ada Lovelace').inputValue(), 'owner', 'the last owner stays')
+    await page.getByRole('button', { name: 'Remove Alan Turing' }).click()
+    await confirm(page, 'Remove')
+    await rows.filter({ hasText: 'Alan Turing' }).waitFor({ state: 'detached' })
+    t.strictSame(complaints, [])
+  })
+
   t.test('a form does not overwrite a change that another client made meanwhile', async (t) => {
     const owner = await server.person()
     const { body: project } = await owner.client.post('/projects', { name: 'Handbook' })

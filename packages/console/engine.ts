@@ -1,0 +1,15 @@
+// The pages of lists and resources, the search, and the pages made by hand, except that of files. They have
+// much in common, so they are one script, which a browser loads once the first page is shown.
+export { ApiLog } from './api-log.tsx'
+export { Commands } from './commands.tsx'
+export { DetailPage } from './detail.tsx'
+export { ListPage } from './list.tsx'
+export { ChatPage } from './pages/chat.tsx'
+export { DocumentsPage } from './pages/documents.tsx'
+export { EventPage, EventsPage } from './pages/events.tsx'
+export { FirstSteps } from './pages/first-steps.tsx'
+export { AuditPage, RequestsPage } from './pages/logs.tsx'
+export { BudgetPage, MeterPage } from './pages/metering.tsx'
+export { ClockBar, OrderPage, OrdersPage, SubscriptionPage } from './pages/payments.tsx'
+export { PeoplePage } from './pages/people.tsx'
+export { DeliveriesPage, DeliveryPage } from './pages/webhooks.tsx'
