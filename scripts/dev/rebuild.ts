@@ -84,7 +84,7 @@ export function createRebuilder({
           'the next start applies it',
       )
     else if (restart && any(/^prisma\/migrations\//))
-      say('· the migration was applied; an applied migration must not change, so create a new one')
+      say('· the migration was applied; later changes need a new one')
     // The client and the console are written with the types.
     if (generated || any(/^packages\//)) await generateTypes(files)
   }

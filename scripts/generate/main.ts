@@ -10,7 +10,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import compactJson from 'json-stringify-pretty-compact'
 import { clientTypes } from '../../services/docs/client-types.ts'
-import { emitDocsData } from './docs-data.ts'
+import { emitDocsData, readGuides } from './docs-data.ts'
 import { emitClient } from './client.ts'
 import { emitPythonClient } from './client-python.ts'
 import { emitConsole, emitConsoleModel } from './console.ts'
@@ -116,7 +116,13 @@ export async function emit(spec: string, { root = ownRoot, matched = true } = {}
         ['openapi.json', `${compactJson(published, { maxLength: 110 })}\n`],
         [
           'docs.json',
-          emitDocsData(document, { operations, codes, events, client: `@${project.name}/client` }),
+          emitDocsData(document, {
+            operations,
+            codes,
+            events,
+            client: `@${project.name}/client`,
+            guides: readGuides(root),
+          }),
         ],
         ['operations.ts', emitOperations(operations, names, document)],
         ['events.ts', eventTable],

@@ -1,6 +1,6 @@
-// The script of the documentation pages: results while typing, and a button that copies a block of code. The
-// pages work without it. Runs in the browser.
-/* global document, addEventListener, fetch, navigator, DOMParser, AbortController */
+// The script of the documentation pages: results while typing, a button that copies a block of code, and the
+// language of the code that was chosen before. The pages work without it. Runs in the browser.
+/* global document, addEventListener, fetch, localStorage, navigator, DOMParser, AbortController */
 
 const field = document.querySelector('.top [name=q]')
 const form = field.form
@@ -57,7 +57,8 @@ addEventListener('keydown', (event) => {
 for (const block of document.querySelectorAll('main pre')) {
   const box = document.createElement('div')
   const button = document.createElement('button')
-  box.className = 'copied'
+  box.className = `copied ${block.className}`
+  block.className = ''
   button.type = 'button'
   button.textContent = 'Copy'
   button.addEventListener('click', async () => {
@@ -66,4 +67,11 @@ for (const block of document.querySelectorAll('main pre')) {
   })
   block.replaceWith(box)
   box.append(block, button)
+}
+
+const languageKey = 'docs-language'
+const languages = document.querySelectorAll('.languages input')
+for (const choice of languages) {
+  if (choice.id === localStorage.getItem(languageKey)) choice.checked = true
+  choice.addEventListener('change', () => localStorage.setItem(languageKey, choice.id))
 }

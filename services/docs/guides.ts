@@ -5,6 +5,7 @@ import { Marked, type Token, type Tokens } from 'marked'
 import { Html, html } from '../../infra/html/html.ts'
 import { docsPageOf, navigation } from './docs-layout.ts'
 import { highlighted } from './highlight.ts'
+import { docsData } from './openapi-samples.ts'
 
 const folder = join(import.meta.dirname, '../../docs/guides')
 
@@ -44,9 +45,12 @@ interface Guide {
   summaryText: string
   body: Html
   sections: GuideSection[]
+  /** Whether some of its commands are there for the clients, too. */
+  isTranslated: boolean
 }
 
-type Code = Tokens.Code & { html: Html }
+/** A block of code, and the same for the clients. */
+type Code = Tokens.Code & { html: Html; samples?: { typescript: Html; python: Html } }
 
 const rendered = new Map<string, Promise<Guide>>()
 
@@ -68,12 +72,13 @@ async function render(name: string, markdown: string): Promise<Guide> {
         return `<h${depth} id="${anchorOf(text)}">${content}</h${depth}>\n`
       },
       code(token: Tokens.Code) {
-        return `${html`<pre tabindex="0">${(token as Code).html}</pre>`}\n`
+        return `${codeOf(token as Code)}\n`
       },
     },
   })
   const tokens = marked.lexer(markdown)
   await Promise.all(marked.walkTokens(tokens, prepare) as Array<Promise<void>>)
+  const isTranslated = await addSamples(name, tokens)
   const title = tokens.find((token) => token.type === 'heading') as Tokens.Heading | undefined
   const first = tokens.find((token) => token.type === 'paragraph') as Tokens.Paragraph | undefined
   if (title === undefined || first === undefined)
@@ -86,6 +91,7 @@ async function render(name: string, markdown: string): Promise<Guide> {
     summaryText: first.text.replace(/\s+/g, ' '),
     body: new Html(marked.parser(tokens.filter((token) => token !== title))),
     sections: sectionsOf(tokens),
+    isTranslated,
   }
 }
 
@@ -93,6 +99,33 @@ async function prepare(token: Token): Promise<void> {
   if (token.type === 'link') token.href = pageOf(token.href)
   if (token.type === 'code') (token as Code).html = await highlighted(token.text, token.lang ?? '')
 }
+
+/** Adds to each block of commands the same for the clients. @returns whether there is any. */
+async function addSamples(name: string, tokens: Token[]): Promise<boolean> {
+  const blocks = tokens.filter((token): token is Code => token.type === 'code' && token.lang === 'sh')
+  const samples = docsData().guides[name] ?? []
+  for (const [i, block] of blocks.entries()) {
+    const sample = samples[i]
+    if (sample == null) continue
+    const [typescript, python] = [highlighted(sample.typescript, 'ts'), highlighted(sample.python, 'python')]
+    block.samples = { typescript: await typescript, python: await python }
+  }
+  return blocks.some((block) => block.samples !== undefined)
+}
+
+function codeOf({ html: code, samples }: Code): Html {
+  if (samples === undefined) return html`<pre tabindex="0">${code}</pre>`
+  return html`<pre class="in-shell" tabindex="0">${code}</pre>
+    <pre class="in-typescript" tabindex="0">${samples.typescript}</pre>
+    <pre class="in-python" tabindex="0">${samples.python}</pre>`
+}
+
+const languageChoice = html`<fieldset class="languages">
+  <legend>Code for</legend>
+  <label><input type="radio" name="language" id="shell" checked />curl</label>
+  <label><input type="radio" name="language" id="typescript" />TypeScript</label>
+  <label><input type="radio" name="language" id="python" />Python</label>
+</fieldset>`
 
 function sectionsOf(tokens: Token[]): GuideSection[] {
   const sections: GuideSection[] = []
@@ -146,14 +179,14 @@ export async function guideSummaries(): Promise<
 
 /** The page of one guide, with links to all others. */
 export async function guidePage(name: string): Promise<string> {
-  const { title, body, sections } = await guideOf(name)
+  const { title, body, sections, isTranslated } = await guideOf(name)
   return docsPageOf({
     title,
     section: '/docs/guides',
     side: await sideOf(`/docs/guides/${name}`),
     contents: sections.slice(1),
     body: html`<h1>${title}</h1>
-      ${body}`,
+      ${isTranslated ? languageChoice : null} ${body}`,
   })
 }
 

@@ -41,6 +41,8 @@ interface DocsData {
       samples: Json[]
     }
   >
+  /** By guide: each block of commands for the clients, or null for one that is only for the shell. */
+  guides: Record<string, Array<{ typescript: string; python: string } | null>>
   errors: ErrorCodeInfo[]
   events: EventInfo[]
 }

@@ -9,6 +9,7 @@ import ts from 'typescript'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
+import { docsData } from '../../services/docs/openapi-samples.ts'
 import { oneOfEachKind } from '../support/operations/kinds.ts'
 import { isLongForm } from '../support/long-form.ts'
 import { prepareSample, sampleOf, samplesInOrder } from '../support/generator/code-samples.ts'
@@ -42,8 +43,15 @@ t.test('the TypeScript sample of every operation compiles against the client and
   symlinkSync(join(root, 'generated/client'), join(folder, 'node_modules/@platform-api/client'))
   symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'))
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
-  const files = ids.map((id) => join(folder, `${id}.ts`))
-  for (const id of ids) writeFileSync(join(folder, `${id}.ts`), `${sampleOf(id, 'TypeScript')}\nexport {}\n`)
+  const sources = [
+    ...ids.map((id): [string, string] => [id, sampleOf(id, 'TypeScript')]),
+    ...Object.entries(docsData().guides).map(([name, samples]): [string, string] => [
+      `guide-${name}`,
+      samples.map((sample) => sample?.typescript ?? '').join('\n'),
+    ]),
+  ]
+  const files = sources.map(([name]) => join(folder, `${name}.ts`))
+  for (const [name, source] of sources) writeFileSync(join(folder, `${name}.ts`), `${source}\nexport {}\n`)
   const options: ts.CompilerOptions = {
     strict: true,
     noEmit: true,
@@ -61,7 +69,12 @@ t.test('the TypeScript sample of every operation compiles against the client and
       ({ file, messageText }) =>
         `${file?.fileName.split('/').at(-1)}: ${ts.flattenDiagnosticMessageText(messageText, ' ')}`,
     )
-  t.same(diagnostics, [])
+  const mistakes = diagnostics.filter((line) => /^guide-(quickstart|errors)\.ts: /.test(line))
+  t.same(
+    diagnostics.filter((line) => !mistakes.includes(line)),
+    [],
+  )
+  t.equal(mistakes.length, 2, 'two guides show the error of a request with mistakes')
 
   const server = await startServer(t)
   // The pages for browsers redirect to the shop, so their URLs are answered here.

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { operations, type OperationId } from '../../generated/operations.ts'
+import { docsData } from '../../services/docs/openapi-samples.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import {
   prepareSample,
@@ -80,13 +81,20 @@ t.test('a Python sample without the client prints the error of a request that fa
 
 t.test('the Python sample of every operation compiles', { skip: skipWithoutPython }, async (t) => {
   const folder = t.testdir()
-  for (const id of ids) writeFileSync(join(folder, `${id}.py`), sampleOf(id, 'Python'))
+  const sources = [
+    ...ids.map((id): [string, string] => [id, sampleOf(id, 'Python')]),
+    ...Object.entries(docsData().guides).map(([name, samples]): [string, string] => [
+      `guide-${name}`,
+      samples.map((sample) => sample?.python ?? '').join('\n'),
+    ]),
+  ]
+  for (const [name, source] of sources) writeFileSync(join(folder, `${name}.py`), source)
   const { stdout } = await run(python!, [
     '-c',
     'import sys\nfor name in sys.argv[1:]: compile(open(name).read(), name, "exec"); print(name)',
-    ...ids.map((id) => join(folder, `${id}.py`)),
+    ...sources.map(([name]) => join(folder, `${name}.py`)),
   ])
-  t.equal(stdout.trim().split('\n').length, ids.length)
+  t.equal(stdout.trim().split('\n').length, sources.length)
 })
 
 t.test(

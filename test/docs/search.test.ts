@@ -1,4 +1,4 @@
-// The search over the documentation.
+// The search over the documentation, and what its script adds to the pages.
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { startServer } from '../support/server/server.ts'
@@ -94,6 +94,17 @@ t.test('results are shown while typing, and code is copied', { skip: skipWithout
     await page.locator('.copied', { hasText: 'overlap_seconds' }).getByRole('button').click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     t.match(await page.evaluate('navigator.clipboard.readText()'), /^KEY_ID=\$\(api POST/)
+
+    t.equal(await page.getByText('client.user.api_keys.create(').first().isVisible(), false)
+    await page.getByText('Python', { exact: true }).click()
+    await page.getByText('client.user.api_keys.create(').first().waitFor()
+    t.equal(await page.getByText('api POST /v1/user/api-keys').first().isVisible(), false)
+    await page.goto(`${server.url}/docs/guides/quickstart`)
+    await page.getByText('client.projects.create(name="Launch", tags=["q4"])').waitFor()
+    t.ok(
+      await page.getByRole('radio', { name: 'Python' }).isChecked(),
+      'the next guide has the same language',
+    )
     t.equal(await page.evaluate('document.documentElement.scrollWidth - innerWidth'), 0, 'nothing overflows')
     t.same(problems, [])
     await context.close()

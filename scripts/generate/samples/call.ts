@@ -21,7 +21,10 @@ export interface Call extends RequestExample {
 }
 
 export function callOf(document: Json, operation: Operation): Call {
-  const request = requestOf(document, operation)
+  return callWith(operation, requestOf(document, operation))
+}
+
+export function callWith(operation: Operation, request: RequestExample): Call {
   const query = new URLSearchParams(
     Object.entries(request.query).map(([name, value]): [string, string] => [name, String(value)]),
   ).toString()

@@ -10,8 +10,7 @@ const indent = '    '
 export function pythonClient(call: Call, method: string): string {
   const { sends, receives, list, file } = call
   const withFile = sends === 'form' || sends === 'bytes'
-  const name = method.split('.').map((part) => pythonName(snakeCase(part)))
-  const expression = `client.${name.join('.')}(${joined(argumentsOf(call))})`
+  const expression = pythonExpression(call, method)
   return [
     ...(withFile ? ['from pathlib import Path'] : []),
     'from platform_api import Client',
@@ -19,6 +18,11 @@ export function pythonClient(call: Call, method: string): string {
     'client = Client()',
     ...(list ? [`for item in ${expression}:`, `${indent}print(item)`] : readOf(receives, expression, file)),
   ].join('\n')
+}
+
+export function pythonExpression(call: Call, method: string): string {
+  const name = method.split('.').map((part) => pythonName(snakeCase(part)))
+  return `client.${name.join('.')}(${joined(argumentsOf(call))})`
 }
 
 /** The parameters of the path, the file of a body of bytes, then the fields by name. */

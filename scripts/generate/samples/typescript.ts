@@ -17,7 +17,7 @@ export function typescript(call: Call, { client, method }: ClientMethod): string
   const expression =
     method === undefined
       ? `client.${call.operation.id}(${flatInput(call)})`
-      : `client.${method}(${joined(positional(call))})`
+      : typescriptExpression(call, method)
   const names = withFile ? 'createPlatformClient, fileFrom' : 'createPlatformClient'
   return [
     ...(receives === 'bytes' ? ["import { writeFile } from 'node:fs/promises'"] : []),
@@ -28,6 +28,10 @@ export function typescript(call: Call, { client, method }: ClientMethod): string
       ? [`for await (const item of ${expression}) console.log(item)`]
       : readOf(receives, expression, file)),
   ].join('\n')
+}
+
+export function typescriptExpression(call: Call, method: string): string {
+  return `client.${method}(${joined(positional(call))})`
 }
 
 /** The parameters of the path, the body or the query, and the headers. */
