@@ -8,7 +8,7 @@ import type { MailContent } from './templates.ts'
 
 const logoId = 'logo'
 
-/** The name of the installation at the end of the text, and with its logo, in its color, at the top of the HTML. */
+/** The name of the installation at the end of the text, and with its logo at the top of the HTML. */
 function withName(text: string): string {
   const { name } = brand()
   return name === null ? text : `${text}\n-- \n${name}\n`

@@ -90,8 +90,8 @@ t.test('results are shown while typing, and code is copied', { skip: skipWithout
     await result.click()
     await page.waitForURL('**/docs/guides/authentication#rotate-a-key')
 
-    await page.locator('pre', { hasText: 'overlap_seconds' }).hover()
-    await page.locator('.copied', { hasText: 'overlap_seconds' }).getByRole('button').click()
+    await page.locator('pre', { hasText: '"overlap_seconds": 3600' }).first().hover()
+    await page.locator('.copied.in-shell', { hasText: 'overlap_seconds' }).getByRole('button').click()
     await page.getByRole('button', { name: 'Copied' }).waitFor()
     t.match(await page.evaluate('navigator.clipboard.readText()'), /^KEY_ID=\$\(api POST/)
 

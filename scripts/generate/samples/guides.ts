@@ -1,5 +1,5 @@
-// The commands of the guides for the TypeScript and the Python client. A block is translated when it consists of
-// calls of `api` (docs/guides/quickstart.md) whose results are printed, or kept in a variable or a file.
+// The commands of the guides for the TypeScript and the Python client. A block is translated when it consists
+// of calls of `api` (docs/guides/quickstart.md) whose results are printed, or kept in a variable or a file.
 import type { Operation } from '../model.ts'
 import { snakeCase } from '../python-types.ts'
 import { callWith, type Call } from './call.ts'
@@ -97,7 +97,8 @@ function commandsOf(block: string): Command[] | null {
 function unquoted(word: string): string {
   if (word.startsWith("'")) return word.slice(1, -1)
   const text = word.startsWith('"') ? word.slice(1, -1).replace(/\\([^])/g, '$1') : word
-  return text.replace(/\$\(field (\w+) < ([\w-]+)\.json\)/g, '⟦$2.$1⟧').replace(/\$\{?(\w+)\}?/g, '⟦$1⟧')
+  const withFiles = text.replace(/\$\(field (\w+) < ([\w-]+)\.json\)/g, '⟦$2.$1⟧')
+  return withFiles.replace(/\$\{?(\w+)\}?/g, '⟦$1⟧')
 }
 
 function translate(
