@@ -12,6 +12,7 @@ import { call, isAllowed, isPossible, type Input } from './session.ts'
 import { createdIn, timeField, timeName } from './times.ts'
 import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
 import { CopyId, isWaiting, textOf, Value } from './value.tsx'
+import { rowsClass, useView } from './view.tsx'
 
 interface Props {
   list: List
@@ -57,12 +58,14 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
   const total: number | undefined = page.value?.pagination?.total
   const next: string | null | undefined = page.value?.pagination?.next_cursor ?? page.value?.next_cursor
   const go = goFrom(path, query)
+  const { columns, menu } = useView(list)
   return (
     <section>
       <header>
         <h1>
           {list.title} {total !== undefined && <small class="soft">{total}</small>}
         </h1>
+        {menu}
         <Create
           {...{ list, values }}
           defaults={Object.fromEntries(query)}
@@ -72,7 +75,7 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
       </header>
       {children?.(page.value?.data ?? [])}
       <Filters filters={[...list.filters, ...timesOf(list)]} query={query} go={go} />
-      <Rows page={page} {...{ list, values, query, go }} />
+      <Rows page={page} {...{ values, query, go }} list={{ ...list, columns }} />
       {page.value !== null && <Pages {...{ query, go }} next={page.value.has_more === false ? null : next} />}
     </section>
   )
@@ -243,7 +246,7 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
         />
       )}
       <div class="scroll" tabIndex={0} role="region" aria-label={list.title} aria-busy={busy}>
-        <table class="rows" onKeyDown={(event) => moveRow(event, canRemove ? toggle : null)}>
+        <table class={rowsClass()} onKeyDown={(event) => moveRow(event, canRemove ? toggle : null)}>
           <thead>
             <tr>
               {canRemove && (

@@ -53,6 +53,37 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     options: { width?: number; dark?: boolean } = {},
   ): Promise<Opened> => await openConsole(t, browser, server.url, path, { key: person.key, ...options })
 
+  t.test('a person chooses the columns of a list and the height of its rows, which stay', async (t) => {
+    const { page, complaints } = await open(t, '/projects')
+    const table = page.getByRole('table')
+    await table.getByText('Garden').waitFor()
+    const titles = (): Promise<string[]> => table.getByRole('columnheader').allTextContents()
+    const height = async (): Promise<number> =>
+      (await table.locator('tbody tr').first().boundingBox())!.height
+    const [all, comfortable] = [await titles(), await height()]
+    t.ok(all.includes('Status'))
+    await page.getByText('View', { exact: true }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('checkbox', { name: 'Status' }).uncheck()
+    await page.getByRole('checkbox', { name: 'Compact rows' }).check()
+    t.same(
+      await titles(),
+      all.filter((title) => title !== 'Status'),
+    )
+    t.ok((await height()) < comfortable, 'rows are lower')
+    await assertAccessible(t, page, 'the menu of a list')
+    await page.keyboard.press('Escape')
+    await page.getByRole('checkbox', { name: 'Compact rows' }).waitFor({ state: 'detached' })
+    await page.reload()
+    await table.getByText('Garden').waitFor()
+    t.notOk((await titles()).includes('Status'))
+    await page.getByText('View', { exact: true }).click()
+    t.ok(await page.getByRole('checkbox', { name: 'Compact rows' }).isChecked())
+    await page.getByRole('checkbox', { name: 'Status' }).check()
+    t.same(await titles(), all)
+    t.same(complaints, [])
+  })
+
   t.test('the switcher chooses a project, which the address has and the lists keep', async (t) => {
     const { page, complaints } = await open(t, '/ai/knowledge')
     await page.getByText('There are no knowledge bases yet.').waitFor()
