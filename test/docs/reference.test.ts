@@ -146,7 +146,7 @@ t.test('on a desktop', { skip: skipWithoutBrowser }, async (t) => {
     await operation.getByRole('button', { name: 'curl' }).click()
     t.same(await page.getByRole('option').allTextContents(), ['curl', 'TypeScript', 'Python'])
     await page.getByRole('option', { name: 'Python' }).click()
-    await operation.filter({ hasText: 'requests.get(' }).waitFor()
+    await operation.filter({ hasText: 'client.user.profile.get(' }).waitFor()
     // In a tab of its own, so that the reference stays loaded.
     const events = await follow(page, '/docs/events', { inNewTab: true })
     await showsCatalogue(t, events, 'project.created')
