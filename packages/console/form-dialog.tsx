@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import data from '../../generated/console/forms.json' with { type: 'json' }
 import type { ConsoleField, ConsoleOperation, PackedForms, PackedHelp } from './model-types.ts'
 import { model, requestOf, unpacker } from './model.ts'
-import { Reference } from './reference.tsx'
+import { Reference, References } from './reference.tsx'
 import { call, failureOf, type Failure, type Input } from './session.ts'
 import { Code, Dialog, Problem } from './ui.tsx'
 import { money } from './value.tsx'
@@ -383,6 +383,8 @@ function Control({ field, name, value, item, id, described, invalid }: ControlPr
       )
     }
     case 'texts':
+      if (field.prefix !== undefined)
+        return <References {...{ id, name, value }} title={field.title} prefix={field.prefix} />
       return (
         <textarea {...shared} rows={3} placeholder="One per line" defaultValue={value?.join('\n') ?? ''} />
       )

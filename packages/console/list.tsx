@@ -222,12 +222,19 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
     model.details.find(({ path }) => path === list.item) ?? {}
   const canRemove = go !== null && isAllowed(remove) && rows.every(({ id }) => typeof id === 'string')
   useEffect(() => setSelected(new Set()), [rows])
+  const isPlaced = placeNames.some((name) => query.has(name) && !isForConsole(list, name))
   if (rows.length === 0)
     return (
       <p class="empty">
         {[...query.keys()].some((name) => !placeNames.some((each) => each === name))
           ? 'Nothing matches. Remove a filter to see more.'
-          : `There are no ${list.title.toLowerCase()} yet.`}
+          : `There are no ${list.title.toLowerCase()}${isPlaced ? ' here' : ''} yet.`}
+        {isPlaced && (
+          <>
+            {' '}
+            <a href={href(fill(list.path, values), {}, {})}>Show all that you can see</a>
+          </>
+        )}
       </p>
     )
   const toggle = (id: string): void => {

@@ -117,9 +117,9 @@ export interface ConsoleField {
   required: boolean
   nullable: boolean
   help?: string
-  /** Of a choice. */
+  /** Of a choice; of an ID: what it may be, too. */
   values?: Array<string | number | boolean>
-  /** Of an ID. */
+  /** Of an ID, or of several. */
   prefix?: string
   /** Of an object, and of each of several objects. */
   fields?: ConsoleField[]

@@ -48,8 +48,8 @@ export async function learn(items: any[], isDeep = true): Promise<void> {
   await Promise.all(named.map(async (prefix) => await namesOf(prefix)))
 }
 
-/** Loads a list of a kind of resource once for each place. */
-export async function namesOf(prefix: string): Promise<void> {
+/** Loads a list of a kind of resource once for each place, or again. */
+export async function namesOf(prefix: string, isAgain = false): Promise<void> {
   const list = listOf(prefix)
   if (list === undefined || !isAllowed(list.operation) || !isName(list, list.columns[0].kind)) return
   const place = currentPlace()
@@ -58,8 +58,11 @@ export async function namesOf(prefix: string): Promise<void> {
       list.filters.some((filter) => filter.name === name) && place[name] ? [[name, place[name]]] : [],
     ),
   )
+  // Without a chosen project those of all.
+  const takesAll = list.filters.some(({ name, values }) => name === 'project_id' && values?.includes('*'))
+  if (takesAll && Object.keys(query).length === 0) query.project_id = '*'
   const key = `${prefix} ${JSON.stringify(query)}`
-  if (!loads.has(key)) loads.set(key, load(list, query))
+  if (isAgain || !loads.has(key)) loads.set(key, load(list, query))
   await loads.get(key)
 }
 

@@ -1,6 +1,6 @@
 // A field for the ID of a resource, which offers the names of the resources of its kind.
 import type { InputHTMLAttributes } from 'preact'
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { namesOf, namesWith } from './names.ts'
 
 type Props = InputHTMLAttributes<HTMLInputElement> & {
@@ -13,7 +13,7 @@ type Props = InputHTMLAttributes<HTMLInputElement> & {
 export function Reference({ prefix, id, ...others }: Props) {
   const [names, setNames] = useState<Array<[string, string]>>([])
   const load = async (): Promise<void> => {
-    await namesOf(prefix!)
+    await namesOf(prefix!, true)
     setNames(namesWith(prefix!))
   }
   return (
@@ -36,5 +36,35 @@ export function Reference({ prefix, id, ...others }: Props) {
         </datalist>
       )}
     </>
+  )
+}
+
+interface SeveralProps {
+  id: string
+  name: string
+  title: string
+  prefix: string
+  value: string[] | undefined
+}
+
+/** A field for the IDs of resources, which are chosen by their names; a text while there are none. */
+export function References({ id, name, title, prefix, value = [] }: SeveralProps) {
+  const [names, setNames] = useState<Array<[string, string]>>([])
+  const [chosen, setChosen] = useState(value)
+  useEffect(() => void namesOf(prefix, true).then(() => setNames(namesWith(prefix))), [])
+  const toggle = (one: string): void =>
+    setChosen(chosen.includes(one) ? chosen.filter((each) => each !== one) : [...chosen, one])
+  if (names.length === 0)
+    return <textarea {...{ id, name }} rows={3} placeholder="One per line" defaultValue={value.join('\n')} />
+  const others = chosen.filter((one) => names.every(([known]) => known !== one))
+  return (
+    <div {...{ id }} class="choices" role="group" aria-label={title}>
+      <input type="hidden" {...{ name }} value={chosen.join('\n')} />
+      {[...names, ...others.map((one) => [one, one])].map(([one, shown]) => (
+        <label key={one}>
+          <input type="checkbox" checked={chosen.includes(one)} onChange={() => toggle(one)} /> {shown}
+        </label>
+      ))}
+    </div>
   )
 }

@@ -97,6 +97,9 @@ function declaredColumns(operation: Operation, { columns }: Hints, fields: Conso
   }))
 }
 
+/** The prefix in the pattern of an ID. */
+const idPrefix = /^\^([a-z]{2,5})_/
+
 const refersTo = (fields: ConsoleField[], prefix: string): boolean =>
   fields.some((field) => field.prefix === prefix)
 const idPrefixOf = (fields: ConsoleField[]): string | undefined =>
@@ -388,7 +391,7 @@ function fieldOf(
   const types: string[] = [schema.type ?? only?.type ?? []].flat()
   const nullable = types.includes('null') || alternatives.some(({ type }) => type === 'null')
   const items = resolve(document, schema.items)
-  const prefix = /^\^([a-z]{2,5})_/.exec(schema.pattern ?? only?.pattern ?? '')?.[1]
+  const prefix = idPrefix.exec(schema.pattern ?? only?.pattern ?? '')?.[1]
   const field: ConsoleField = { name, title: titleOf(name), kind: 'json', required, nullable }
   if (declared.description ?? schema.description) field.help = declared.description ?? schema.description
   if (schema.enum !== undefined)
@@ -399,7 +402,9 @@ function fieldOf(
     if (items?.enum !== undefined) return { ...field, kind: 'choices', values: items.enum }
     if (items?.properties !== undefined && items.oneOf === undefined && !within.includes(items.properties))
       return { ...field, kind: 'objects', fields: fieldsOf(document, items, within) }
-    return { ...field, kind: [items?.type].flat().includes('string') ? 'texts' : 'json' }
+    if (![items?.type].flat().includes('string')) return field
+    const ofItems = idPrefix.exec(items.pattern ?? '')?.[1]
+    return { ...field, kind: 'texts', ...(ofItems !== undefined && { prefix: ofItems }) }
   }
   if (types.includes('object'))
     return schema.properties === undefined || within.includes(schema.properties)
@@ -408,7 +413,10 @@ function fieldOf(
   if (types.includes('boolean')) return { ...field, kind: 'boolean' }
   if (types.includes('integer') || types.includes('number')) return { ...field, kind: numberKind(name) }
   if (!types.includes('string')) return field
-  if (prefix !== undefined) return { ...field, kind: 'id', prefix }
+  if (prefix !== undefined) {
+    const takesAll = schema.pattern?.endsWith('|^\\*$') === true
+    return { ...field, kind: 'id', prefix, ...(takesAll && { values: ['*'] }) }
+  }
   if (schema.format === 'date-time') return { ...field, kind: 'time' }
   if (schema.format === 'uri') return { ...field, kind: 'url' }
   return { ...field, kind: (schema.maxLength ?? 0) > longText ? 'long' : 'text' }

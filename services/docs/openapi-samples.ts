@@ -63,14 +63,18 @@ export function openapiOfArea(area: Area): string {
   const { operations } = docsData()
   const document = openapiJson('') as Json
   const names = new Set(area.tags.map(({ name }) => name))
+  const isShown = (value: Json): boolean =>
+    // PATCH does the same as PUT, whose description says so.
+    names.has(value.tags?.[0]) && value['x-same-as'] === undefined
   const paths = Object.fromEntries(
     Object.entries<Json>(document.paths)
+      .filter(([, item]) => Object.values(item).some(isShown))
       .map(([path, item]): [string, Json] => [
         path,
         Object.fromEntries(
-          // PATCH does the same as PUT, whose description says so.
           Object.entries<Json>(item)
-            .filter(([, value]) => names.has(value.tags?.[0]) && value['x-same-as'] === undefined)
+            // The parameters of the path stand beside its operations.
+            .filter(([, value]) => value.operationId === undefined || isShown(value))
             .map(([key, value]) => [
               key,
               operations[value.operationId] === undefined
@@ -78,8 +82,7 @@ export function openapiOfArea(area: Area): string {
                 : withSamples(document, withOwnServer(value), operations[value.operationId]),
             ]),
         ),
-      ])
-      .filter(([, item]) => Object.keys(item).length > 0),
+      ]),
   )
   return JSON.stringify({
     ...withOwnServer(document),

@@ -1,9 +1,10 @@
 // "Test Request" of the reference page: the first click succeeds, or its error is about a resource that does
 // not exist. `npm run faults` tries every operation; `npm test` some of each kind.
 import type { Locator, Page, Request } from 'playwright-core'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import contract from '../../generated/openapi.json' with { type: 'json' }
-import type { OperationId } from '../../generated/operations.ts'
+import { operations, type OperationId } from '../../generated/operations.ts'
+import { areas } from '../../services/docs/areas.ts'
 import { launchBrowser, skipWithoutBrowser } from '../support/browser/browser.ts'
 import { keyField, openDialog, openReference, sendButton } from '../support/browser/reference-page.ts'
 import { startServer } from '../support/server/server.ts'
@@ -39,30 +40,37 @@ const server = await startServer(t)
 t.test('the first click of Test Request does not fail', { skip: skipWithoutBrowser }, async (t) => {
   const browser = await launchBrowser(t)
   const viewport = { width: 1200, height: 900 }
-  const { page } = await openReference(t, browser, server.url, { viewport })
-  await keyField(page).fill(server.key)
-  const dialog = await openDialog(page)
-  await showOperations(dialog)
-  for (const id of tried) {
-    const sent = await tryOperation(page, dialog, id)
-    if (sent === null) {
-      t.fail(`${id} sends no request`)
-      continue
-    }
-    const answer = (await sent.response())!
-    const text = answer.ok() ? '' : await answer.text()
-    // The id of an example does not exist.
-    const fine = answer.ok() || (answer.status() === 404 && !text.includes('no such path'))
-    t.ok(fine, `${id}: ${answer.status()} ${text}`)
-    t.equal(new URL(sent.url()).search, '', `${id} sends no optional query parameter`)
-    const headers = Object.keys(await sent.allHeaders())
-    t.same(
-      headers.filter((name) => optionalHeaders.includes(name)),
-      [],
-      `${id} sends no optional header`,
-    )
+  for (const { name, tags } of areas()) {
+    const own = new Set(tags.map((tag) => tag.name))
+    const ids = tried.filter((id) => own.has(operations[id].tag))
+    if (ids.length === 0) continue
+    const { page } = await openReference(t, browser, server.url, { viewport, area: name })
+    await keyField(page).fill(server.key)
+    const dialog = await openDialog(page)
+    await showOperations(dialog)
+    for (const id of ids) await checkFirstRequest(t, page, dialog, id)
   }
 })
+
+async function checkFirstRequest(t: Test, page: Page, dialog: Locator, id: OperationId): Promise<void> {
+  const sent = await tryOperation(page, dialog, id)
+  if (sent === null) {
+    t.fail(`${id} sends no request`)
+    return
+  }
+  const answer = (await sent.response())!
+  const text = answer.ok() ? '' : await answer.text()
+  // The id of an example does not exist.
+  const fine = answer.ok() || (answer.status() === 404 && !text.includes('no such path'))
+  t.ok(fine, `${id}: ${answer.status()} ${text}`)
+  t.equal(new URL(sent.url()).search, '', `${id} sends no optional query parameter`)
+  const headers = Object.keys(await sent.allHeaders())
+  t.same(
+    headers.filter((name) => optionalHeaders.includes(name)),
+    [],
+    `${id} sends no optional header`,
+  )
+}
 
 /** Shows all operations in the sidebar of the dialog. */
 async function showOperations(dialog: Locator): Promise<void> {

@@ -93,7 +93,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.goto(`${server.url}/console/ai/sessions`)
     await create(async () => {
       await page.getByLabel('Model').fill('extractive-1')
-      await page.getByLabel('Knowledge base ids').fill(base)
+      await page.getByRole('dialog').getByRole('checkbox', { name: 'House' }).check()
     })
     await page.getByText('What would you like to know?').waitFor()
     await assertAccessible(t, page, 'an empty session')
@@ -276,7 +276,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
 
       await page.setViewportSize({ width: 390, height: 844 })
       t.notOk(await chats.isVisible(), 'on a phone a drawer has the others')
-      await page.getByText('Chats', { exact: true }).click()
+      await page.locator('summary', { hasText: 'Chats' }).click()
       await chats.getByRole('link', { name: 'Which model?' }).waitFor()
       await assertAccessible(t, page, 'the drawer')
       await page.keyboard.press('Escape')
@@ -401,7 +401,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.equal(await page.getByRole('button', { name: 'Regenerate' }).count(), 0)
     await page.getByRole('button', { name: 'Delete' }).click()
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
-    await page.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor()
+    await page.getByRole('heading', { name: 'Chats', level: 1 }).waitFor()
     t.equal((await person.client.get(`/ai/sessions/${id}`)).status, 404)
     t.strictSame(complaints, [])
   })

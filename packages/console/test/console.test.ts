@@ -22,7 +22,7 @@ import { startServer } from '../../../test/support/server/server.ts'
 /** Compressed, of what a browser loads before it shows the first page. */
 const maxFirstBytes = 60_000
 /** Compressed, with the parts that are loaded when they are needed, without the help texts of forms. */
-const maxBytes = 108_500
+const maxBytes = 109_500
 
 /** In the short form, axe sees these alone on a narrow and dark screen: one page of each kind. */
 const narrowPages = [

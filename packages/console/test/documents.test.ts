@@ -5,6 +5,8 @@ import { assertAccessible, openConsole } from '../../../test/support/browser/con
 import { randomImage } from '../../../test/support/database/db-fixtures.ts'
 import { startDocumentWorker } from '../../../test/support/ai/document-worker.ts'
 import { startServer } from '../../../test/support/server/server.ts'
+import { waitUntil } from '../../../test/support/server/wait.ts'
+import { uploadFile } from '../../../test/support/storage/storage.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
   const server = await startServer(t)
@@ -52,6 +54,49 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: 'Dismiss photo.png' }).click()
     await page.locator('.uploads').getByRole('link', { name: 'events.md' }).click()
     await page.getByRole('heading', { name: 'events.md', level: 1 }).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  t.test('one click on a folder makes a chat that answers from its files', async (t) => {
+    const person = await server.person()
+    const { client } = person
+    const { id: project } = (await client.post('/projects', { name: 'Museum' })).body
+    const folder = (await client.post('/storage/folders', { name: 'visit', project_id: project })).body
+    const facts = { 'hours.md': 'The museum opens at ten.', 'tickets.md': 'A ticket costs nine euros.' }
+    for (const [name, text] of Object.entries(facts)) {
+      await uploadFile(client, {
+        name,
+        bytes: text,
+        type: 'text/markdown',
+        fields: { project_id: project, folder_id: folder.id },
+      })
+    }
+    startDocumentWorker(t, server)
+    const address = `/storage/files?project_id=${project}&folder_id=${folder.id}`
+    const { page, complaints } = await openConsole(t, browser, server.url, address, person)
+    await page.getByRole('button', { name: 'Ask about this folder' }).click()
+    await page.getByRole('heading', { name: 'About visit', level: 1 }).waitFor()
+    const [base] = (await client.get(`/ai/knowledge?project_id=${project}`)).body.data
+    await waitUntil(async () => {
+      const { body } = await client.get(`/ai/knowledge/${base.id}`)
+      return body.document_counts.ready === 2
+    }, 'the documents')
+    await page.getByLabel('Message', { exact: true }).fill('How much does a ticket cost?')
+    await page.getByRole('button', { name: 'Send' }).click()
+    await page
+      .getByRole('list', { name: 'Sources' })
+      .getByRole('button', { name: /tickets\.md/ })
+      .waitFor()
+    await page.getByText('A ticket costs nine euros.').first().waitFor()
+
+    // The next chat takes the knowledge base by its name.
+    await page.goto(`${server.url}/console/ai/sessions?new&project_id=${project}`)
+    await page.getByRole('dialog').getByRole('checkbox', { name: 'visit' }).check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+    await waitUntil(async () => {
+      const { body } = await client.get(`/ai/sessions?project_id=${project}`)
+      return body.data.length === 2 && body.data[0].knowledge_base_ids[0] === base.id
+    }, 'the second chat')
     t.strictSame(complaints, [])
   })
 

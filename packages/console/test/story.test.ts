@@ -87,7 +87,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await go('/ai/sessions')
       await act('Create', async () => {
         await dialog.getByLabel('Model').fill('extractive-1')
-        await dialog.getByLabel('Knowledge base IDs').fill(base)
+        await dialog.getByRole('checkbox', { name: 'Office' }).check()
         await dialog.getByLabel('Project ID').fill(project)
       })
       await done()

@@ -1,6 +1,7 @@
 // The reference page in a browser that can reach only the server under test.
 import type { Browser, Locator, Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { areas } from '../../../services/docs/areas.ts'
 import { waitUntil } from '../server/wait.ts'
 
 export interface ReferencePage {
@@ -12,17 +13,22 @@ export interface ReferencePage {
 }
 
 export interface ReferenceOptions {
+  /** Default: that of accounts. */
+  area?: string
   viewport?: { width: number; height: number }
   colorScheme?: 'light' | 'dark'
 }
 
-/** Opens the page of the area of accounts, and shows the operations of its first section. */
+/** Opens the page of an area, and shows the operations of its first section. */
 export async function openReference(
   t: Test,
   browser: Browser,
   url: string,
-  options: ReferenceOptions = {},
+  { area: name = 'Account', ...options }: ReferenceOptions = {},
 ): Promise<ReferencePage> {
+  const area = areas().find((each) => each.name === name)!
+  const [section] = area.tags
+  const anchor = section.operations[0].href.split('#')[1]
   const context = await browser.newContext(options)
   t.teardown(() => context.close())
   const requests: string[] = []
@@ -41,11 +47,11 @@ export async function openReference(
   context.on('weberror', (error) => consoleMessages.push(String(error.error())))
   // Rendering takes long on a busy machine.
   page.setDefaultTimeout(90_000)
-  await page.goto(`${url}/docs/reference/account`)
-  await page.getByRole('heading', { name: 'Account', exact: true }).waitFor()
+  await page.goto(url + area.href)
+  await page.getByRole('heading', { name, exact: true }).first().waitFor()
   // The page renders a section when it comes near, with its operations collapsed.
-  const showAll = page.getByRole('button', { name: /Show all Profile and settings endpoints/ })
-  const operation = page.locator('[id="platform-api/tag/user/GET/user/profile"]')
+  const showAll = page.getByRole('button', { name: `Show all ${section.title} endpoints` })
+  const operation = page.locator(`[id="${anchor}"]`)
   await waitUntil(async () => {
     if (await showAll.isVisible()) await showAll.click()
     await page.mouse.wheel(0, 400)
@@ -63,10 +69,7 @@ export const dialogSelector = '.scalar-client--open'
 
 /** Opens the dialog "Test Request" of the first operation. */
 export async function openDialog(page: Page): Promise<Locator> {
-  await page
-    .locator('[id="platform-api/tag/user/GET/user"]')
-    .getByRole('button', { name: 'Test Request' })
-    .click()
+  await page.getByRole('button', { name: 'Test Request' }).first().click()
   const dialog = page.locator(dialogSelector)
   await sendButton(dialog).waitFor()
   return dialog

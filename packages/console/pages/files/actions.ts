@@ -17,6 +17,35 @@ const foldersOf = (items: Item[]): Item[] => items.filter(({ kind }) => kind ===
 export const namesOf = (items: Item[]): string =>
   items.length === 1 ? items[0].name : `${items.length.toLocaleString()} items`
 
+const maxDocuments = 100
+
+/**
+ * Makes a knowledge base of files, with those in folders, and a chat that answers from it.
+ * @returns the path of the chat; null if there is none.
+ */
+export async function askItems(items: Item[], projectId: string | null): Promise<[string | null, Refused[]]> {
+  const project = projectId === null ? {} : { project_id: projectId }
+  const inside = await Promise.all(
+    foldersOf(items).map(async ({ data }) => {
+      const query = { ...project, path: data.path, limit: maxDocuments }
+      return (await call('listFiles', { query })).data.data as any[]
+    }),
+  )
+  const files = [...filesOf(items).map(({ data }) => data), ...inside.flat()].slice(0, maxDocuments)
+  if (files.length === 0) return [null, [{ name: namesOf(items), message: 'There are no files.' }]]
+  const name = namesOf(items).slice(0, 100)
+  const base = (await call('createKnowledgeBase', { body: { name, ...project } })).data
+  const documents = files.map(({ id }) => ({ file_id: id }))
+  const results = (await call('createDocuments', { path: { id: base.id }, body: { documents } })).data.data
+  const session = await call('createSession', {
+    body: { title: `About ${name}`, knowledge_base_ids: [base.id], ...project },
+  })
+  const refused = (results as any[]).flatMap(({ error }, i) =>
+    error === null ? [] : [{ name: files[i].name, message: error.message }],
+  )
+  return [`/ai/sessions/${session.data.id}`, refused]
+}
+
 interface Done {
   refused: Refused[]
   done: Item[]

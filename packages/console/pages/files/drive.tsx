@@ -1,11 +1,12 @@
 // The page of files: places and the tree of folders at the left, one folder as a list or grid, and a panel
 // for one item. The address has the place, the view and the item.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { navigate } from '../../router.ts'
+import { href, navigate } from '../../router.ts'
 import { call, isAllowed } from '../../session.ts'
 import { asDrawer, Problem, Skeleton, useLoaded } from '../../ui.tsx'
 import { changes } from '../uploads.ts'
 import {
+  askItems,
   deleteForever,
   downloadItems,
   moveItems,
@@ -138,6 +139,13 @@ export function Drive({ query }: { query: URLSearchParams }) {
   /** With a share alone there is no ZIP. */
   const canZip = (some: Item[]): boolean =>
     canDownload && (!isShared || (some.length === 1 && some[0].kind === 'file')) && isAllowed('createArchive')
+  const canAsk = ['listFiles', 'createKnowledgeBase', 'createDocuments', 'createSession'].every(isAllowed)
+  const ask = (some: Item[]): void =>
+    act(async () => {
+      const [path, refusals] = await askItems(some, projectId)
+      if (path !== null && refusals.length === 0) navigate(href(path))
+      return refusals
+    })
   const rename = (item: Item): void => {
     if (!canWrite || (isShared && item.kind === 'folder')) return
     setRenamed(item.id)
@@ -267,6 +275,11 @@ export function Drive({ query }: { query: URLSearchParams }) {
                         Move to…
                       </button>
                     )}
+                    {canAsk && !isShared && (
+                      <button type="button" onClick={() => ask(chosen)}>
+                        Ask
+                      </button>
+                    )}
                     {canZip(chosen) && (
                       <button type="button" onClick={() => download(chosen)}>
                         {chosen.length === 1 && files.length === 1 ? 'Download' : 'Download as ZIP'}
@@ -303,6 +316,14 @@ export function Drive({ query }: { query: URLSearchParams }) {
                 {canUpload && isAllowed('createFolder') && (
                   <button type="button" onClick={() => setDialog('new')}>
                     New folder
+                  </button>
+                )}
+                {here !== undefined && canAsk && kind === 'files' && items.length > 0 && (
+                  <button
+                    type="button"
+                    onClick={() => ask([{ id: here.id, kind: 'folder', name: here.name, data: here }])}
+                  >
+                    Ask about this folder
                   </button>
                 )}
                 {kind === 'trash' && canWrite && items.length > 0 && isAllowed('emptyTrash') && (
