@@ -104,11 +104,11 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
         width,
         dark,
       })
-      await operator.page.getByRole('button', { name: 'Create', exact: true }).click()
-      await operator.page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click()
-      await operator.page.locator('dd .state', { hasText: 'succeeded' }).waitFor()
+      await operator.page.getByRole('button', { name: 'Refund', exact: true }).click()
+      await operator.page.getByRole('dialog').getByRole('button', { name: /^Refund/ }).click()
+      await operator.page.locator('.state', { hasText: 'refunded' }).first().waitFor()
       await go(`/payments/orders/${order}`)
-      await page.locator('dd .state', { hasText: 'refunded' }).waitFor()
+      await page.locator('.state', { hasText: 'refunded' }).first().waitFor()
 
       const receiver = await openReceiver(t, { answer: { status: 500, body: 'closed' } })
       await go('/webhooks/endpoints')
@@ -160,7 +160,7 @@ async function buy(page: Page, url: string, go: Go, act: Act, price: string): Pr
     await dialog.getByLabel('Price ID').fill(price)
     await dialog.getByLabel('Quantity').fill('1')
   })
-  await page.locator('dd .state', { hasText: 'pending' }).waitFor()
+  await page.locator('.state', { hasText: 'pending' }).first().waitFor()
   const order = page.url().split('/').at(-1)!
   await go(`/payments/checkout?order_id=${order}`)
   await act('Create', async () => {
