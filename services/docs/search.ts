@@ -1,6 +1,7 @@
 // The search over the documentation at /docs/search: guides by section, operations, errors and events.
 import type MiniSearch from 'minisearch'
 import { html, type Html } from '../../infra/html/html.ts'
+import { truncateText } from '../../infra/text.ts'
 import { areas } from './areas.ts'
 import { docsPageOf } from './docs-layout.ts'
 import { guideSummaries } from './guides.ts'
@@ -91,7 +92,7 @@ function beginning(text: string): string {
 
 /** The page with the results for a query. */
 export async function searchPage(query: string): Promise<string> {
-  const text = query.slice(0, maxQueryLength)
+  const text = truncateText(query, maxQueryLength)
   const found = text.trim() === '' ? [] : await results(text)
   return docsPageOf({
     title: 'Search',
