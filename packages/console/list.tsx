@@ -120,7 +120,7 @@ export function Pages({ query, next, go }: PagesProps) {
 const timesOf = ({ sort }: List): ConsoleField[] => (sort.includes('created_at') ? [timeField] : [])
 
 /** The chosen project is no filter of every list. */
-const isForConsole = (list: List, name: string): boolean =>
+export const isForConsole = (list: List, name: string): boolean =>
   name === 'new' ||
   name === timeName ||
   (placeNames.some((each) => each === name) && !list.filters.some((filter) => filter.name === name))

@@ -1,8 +1,9 @@
 // How a person wants to see lists: the columns, kept for each list, and the height of rows, kept for all.
-import type { ComponentChildren, TargetedEvent, TargetedFocusEvent } from 'preact'
+import type { ComponentChildren, TargetedFocusEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import type { ConsoleField } from './model-types.ts'
 import { shownTitle, type List } from './model.ts'
+import { asDrawer } from './ui.tsx'
 
 const compactKey = 'platform-compact'
 
@@ -11,14 +12,8 @@ const isCompact = (): boolean => localStorage.getItem(compactKey) !== null
 /** The class of tables. */
 export const rowsClass = (): string => (isCompact() ? 'rows compact' : 'rows')
 
-type Leave = TargetedEvent<HTMLDetailsElement>
-
-const close = ({ currentTarget }: Leave): void => {
-  currentTarget.open = false
-}
-
-const closeOutside = (event: TargetedFocusEvent<HTMLDetailsElement>): void => {
-  if (event.relatedTarget !== null && !event.currentTarget.contains(event.relatedTarget as Node)) close(event)
+const closeOutside = ({ currentTarget, relatedTarget }: TargetedFocusEvent<HTMLDetailsElement>): void => {
+  if (relatedTarget !== null && !currentTarget.contains(relatedTarget as Node)) currentTarget.open = false
 }
 
 /** The columns that are shown, and the menu to choose them. The first one is always shown. */
@@ -49,9 +44,9 @@ export function useView(list: List): { columns: ConsoleField[]; menu: ComponentC
     menu: (
       <details
         class="view"
+        {...asDrawer}
         onToggle={(event) => setIsOpen(event.currentTarget.open)}
         onFocusOut={closeOutside}
-        onKeyDown={(event) => event.key === 'Escape' && close(event)}
       >
         <summary>View</summary>
         {isOpen && (

@@ -52,6 +52,8 @@ interface Guide {
 /** A block of code, and the same for the clients. */
 type Code = Tokens.Code & { html: Html; samples?: { typescript: Html; python: Html } }
 
+let samplesByGuide: ReturnType<typeof docsData>['guides'] | undefined
+
 const rendered = new Map<string, Promise<Guide>>()
 
 /** Renders each guide once. Guides are files of this project, so their HTML is trusted. */
@@ -103,7 +105,9 @@ async function prepare(token: Token): Promise<void> {
 /** Adds to each block of commands the same for the clients. @returns whether there is any. */
 async function addSamples(name: string, tokens: Token[]): Promise<boolean> {
   const blocks = tokens.filter((token): token is Code => token.type === 'code' && token.lang === 'sh')
-  const samples = docsData().guides[name] ?? []
+  // Read once: parsing the file for each guide would block other requests.
+  samplesByGuide ??= docsData().guides
+  const samples = samplesByGuide[name] ?? []
   for (const [i, block] of blocks.entries()) {
     const sample = samples[i]
     if (sample == null) continue

@@ -113,7 +113,7 @@ export function referenceIndex(): string {
   return docsPageOf({
     title: 'API reference',
     section: '/docs',
-    side: navigation('API reference', areaLinks(), '/docs'),
+    side: navigation('API reference', [{ title: 'API reference', links: areaLinks() }], '/docs'),
     body: html`<h1>${info.title}</h1>
       ${new Html(about)}
       ${areas().map(
@@ -139,13 +139,8 @@ export function referenceIndex(): string {
 }
 
 const areaLinks = () => [
-  {
-    title: 'API reference',
-    links: [
-      { href: '/docs', title: 'All operations' },
-      ...areas().map(({ href, name }) => ({ href, title: name })),
-    ],
-  },
+  { href: '/docs', title: 'All operations' },
+  ...areas().map(({ href, name }) => ({ href, title: name })),
 ]
 
 /** The page of an area. */
@@ -162,8 +157,8 @@ export function referencePage(area: Area): string {
 </head>
 <body>
 ${docsHeader('/docs')}
-<nav class="areas" aria-label="Areas">${areaLinks()[0]
-    .links.map(({ href, title }) =>
+<nav class="areas" aria-label="Areas">${areaLinks()
+    .map(({ href, title }) =>
       href === area.href
         ? html`<a href="${href}" aria-current="page">${title}</a> `
         : html`<a href="${href}">${title}</a> `,

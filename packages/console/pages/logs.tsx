@@ -3,11 +3,11 @@ import type { ComponentChild, ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { operationTable } from '../../../generated/client/operations.js'
 import { Filters } from '../filters.tsx'
-import { goFrom, Pages } from '../list.tsx'
+import { goFrom, isForConsole, Pages } from '../list.tsx'
 import type { ConsoleField } from '../model-types.ts'
 import { listAt, model, parameterOf, pathOfId, requestOf } from '../model.ts'
 import { learn, nameAs, nameOf, prefixOf } from '../names.ts'
-import { fill, href, placeNames, type PageProps } from '../router.ts'
+import { fill, href, type PageProps } from '../router.ts'
 import { call, currentUserId } from '../session.ts'
 import { titleOf } from '../titles.ts'
 import { Dialog, Problem, Skeleton, useLoaded } from '../ui.tsx'
@@ -72,9 +72,7 @@ interface LogProps extends PageProps {
 function Log({ path, query, filters, methods, columns, cells, title, children }: LogProps) {
   const { page: list } = listAt(path)!
   const [opened, setOpened] = useState<any>(null)
-  const isPlace = (name: string): boolean => placeNames.some((each) => each === name)
-  const known = new Set(list.filters.map(({ name }) => name))
-  const taken = [...query].filter(([name]) => !isPlace(name) || known.has(name))
+  const taken = [...query].filter(([name]) => !isForConsole(list, name))
   const loaded = useLoaded<any>(async () => {
     const { data } = await call(list.operation, { query: { order: 'desc', ...Object.fromEntries(taken) } })
     await learn(data.data)

@@ -8,6 +8,7 @@ import type { ConsoleField } from '../model-types.ts'
 import { detailAt, listAt } from '../model.ts'
 import { href, type PageProps } from '../router.ts'
 import { call, failureOf, isAllowed, isPossible, type Failure } from '../session.ts'
+import { titleOf } from '../titles.ts'
 import { Code, Dialog, Problem, Segments, useLoaded } from '../ui.tsx'
 import { digitsOf, Id, money, State, Time } from '../value.tsx'
 
@@ -46,7 +47,7 @@ export function OrdersPage({ path, query, values }: PageProps) {
         <div class="toolbar">
           <Segments
             label="Status"
-            options={[['', 'All'], ...statuses.map((each): [string, string] => [each, sentence(each)])]}
+            options={[['', 'All'], ...statuses.map((each): [string, string] => [each, titleOf(each)])]}
             value={query.get('status') ?? ''}
             choose={(status) => goFrom(path, query)({ status, cursor: null })}
           />
@@ -55,8 +56,6 @@ export function OrdersPage({ path, query, values }: PageProps) {
     </ListPage>
   )
 }
-
-const sentence = (name: string): string => (name[0].toUpperCase() + name.slice(1)).replaceAll('_', ' ')
 
 export function OrderPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!

@@ -105,7 +105,10 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
         dark,
       })
       await operator.page.getByRole('button', { name: 'Refund', exact: true }).click()
-      await operator.page.getByRole('dialog').getByRole('button', { name: /^Refund/ }).click()
+      await operator.page
+        .getByRole('dialog')
+        .getByRole('button', { name: /^Refund/ })
+        .click()
       await operator.page.locator('.state', { hasText: 'refunded' }).first().waitFor()
       await go(`/payments/orders/${order}`)
       await page.locator('.state', { hasText: 'refunded' }).first().waitFor()
