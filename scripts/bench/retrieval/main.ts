@@ -1,7 +1,14 @@
 // Benchmarks retrieval: the time of a search and of indexing by the size of the knowledge base, and the
 // recall.
 import { addKnowledgeBase, addUser } from './retrieval-fixtures.ts'
-import { measureRetrieval, readCorpusTexts, loadCorpus } from './quality-corpus.ts'
+import {
+  firstSet,
+  loadCorpus,
+  measureAnswers,
+  measureRetrieval,
+  paraphrasedSet,
+  readCorpusTexts,
+} from './quality-corpus.ts'
 import { questions } from './questions.ts'
 import { replaceChunks } from '../../../services/ai/knowledge/chunk-index.ts'
 import { tokenize } from '../../../services/ai/knowledge/tokenize.ts'
@@ -162,22 +169,51 @@ function queries(): Record<string, string[]> {
   }
 }
 
-/** Recall of keyword search, without vectors. */
+/** Keyword search and the answers of extractive-1, without vectors, with both sets of questions. */
 export async function benchRecall(stage: Stage): Promise<string> {
   const { url: serverUrl } = await stage.postgres()
   const database = openDatabase({ url: await createDatabase(serverUrl, 'bench_recall'), poolSize: 2 })
   try {
-    const quality = await measureRetrieval(database, await loadCorpus(database))
+    const corpus = await loadCorpus(database)
+    const rows: string[][] = []
+    const missed: string[] = []
+    let size = ''
+    for (const [name, set] of [
+      ['questions.ts', firstSet],
+      ['paraphrased.ts', paraphrasedSet],
+    ] as const) {
+      const quality = await measureRetrieval(database, corpus, set)
+      const answers = await measureAnswers(database, corpus, set)
+      const share = (count: number, of: number): string => `${count} of ${of}`
+      rows.push([
+        name,
+        ...([1, 3, 8] as const).map((n) =>
+          share(Math.round(quality.recall[n] * quality.questions), quality.questions),
+        ),
+        quality.meanReciprocalRank.toFixed(3),
+        share(answers.correct.passage, quality.questions),
+        share(answers.unanswered, set.unanswerable.length),
+      ])
+      missed.push(...quality.missed)
+      size = `${quality.documents} documents in ${quality.chunks} chunks of at most 120 tokens`
+    }
     return [
-      `Keyword search only: ${quality.questions} questions about ${quality.documents} documents in ` +
-        `${quality.chunks} chunks of at most 120 tokens.`,
+      `Keyword search only, over ${size}.`,
       '',
       table(
-        ['recall@1', 'recall@5', 'MRR'],
-        [[quality.recall[1].toFixed(3), quality.recall[5].toFixed(3), quality.meanReciprocalRank.toFixed(3)]],
+        [
+          'questions',
+          'passage first',
+          'among three',
+          'among eight',
+          'MRR',
+          'extractive-1 quotes the passage',
+          'refuses the unanswerable',
+        ],
+        rows,
       ),
       '',
-      `Passage not among the first five: ${quality.missed.join(' · ') || 'none'}`,
+      `Passage not among the first five: ${missed.join(' · ') || 'none'}`,
     ].join('\n')
   } finally {
     await database.close()

@@ -7,6 +7,7 @@ import { searchKnowledgeBases } from '../../../services/ai/search/search.ts'
 import { detectLanguage } from '../../../services/ai/parsing/detect-language.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import type { Principal } from '../../../services/users/authentication.ts'
+import { paraphrased, paraphrasedUnanswered } from './paraphrased.ts'
 import { questions, unanswered } from './questions.ts'
 import { addKnowledgeBase, addDocument, addUser, toChunks } from './retrieval-fixtures.ts'
 
@@ -27,12 +28,23 @@ export function readCorpusTexts(): CorpusText[] {
     })
 }
 
+export interface QuestionSet {
+  answerable: Array<[question: string, phrase: string]>
+  unanswerable: string[]
+}
+
+export const firstSet: QuestionSet = { answerable: questions, unanswerable: unanswered }
+export const paraphrasedSet: QuestionSet = {
+  answerable: paraphrased,
+  unanswerable: paraphrasedUnanswered,
+}
+
 export interface RetrievalQuality {
   questions: number
   documents: number
   chunks: number
-  /** Share of the questions whose passage is first, or among the first five. */
-  recall: { 1: number; 5: number }
+  /** Share of the questions whose passage is first, or among the first three, five or eight. */
+  recall: Record<1 | 3 | 5 | 8, number>
   /** Mean reciprocal rank of the passage among the first ten. */
   meanReciprocalRank: number
   missed: string[]
@@ -54,11 +66,15 @@ export async function loadCorpus(db: Db): Promise<Corpus> {
 }
 
 /** Searches for every question. */
-export async function measureRetrieval(db: Db, { reader, base, texts }: Corpus): Promise<RetrievalQuality> {
+export async function measureRetrieval(
+  db: Db,
+  { reader, base, texts }: Corpus,
+  { answerable }: QuestionSet = firstSet,
+): Promise<RetrievalQuality> {
   const chunks = texts.flatMap(({ text }) => toChunks(text))
   // 0 for a passage that was not found.
   const ranks: number[] = []
-  for (const [question, phrase] of questions) {
+  for (const [question, phrase] of answerable) {
     const matching = chunks.filter(({ text }) => text.includes(phrase)).length
     if (matching === 0 || matching > 2)
       throw new Error(`${matching} chunks contain ${JSON.stringify(phrase)}, not one or two`)
@@ -69,12 +85,12 @@ export async function measureRetrieval(db: Db, { reader, base, texts }: Corpus):
   const recallAt = (limit: number): number =>
     ranks.filter((rank) => rank > 0 && rank <= limit).length / ranks.length
   return {
-    questions: questions.length,
+    questions: answerable.length,
     documents: texts.length,
     chunks: chunks.length,
-    recall: { 1: recallAt(1), 5: recallAt(5) },
+    recall: { 1: recallAt(1), 3: recallAt(3), 5: recallAt(5), 8: recallAt(8) },
     meanReciprocalRank: ranks.reduce((sum, rank) => sum + (rank === 0 ? 0 : 1 / rank), 0) / ranks.length,
-    missed: questions.filter((_, i) => ranks[i] === 0 || ranks[i] > 5).map(([question]) => question),
+    missed: answerable.filter((_, i) => ranks[i] === 0 || ranks[i] > 5).map(([question]) => question),
   }
 }
 
@@ -104,21 +120,25 @@ export interface AnswerQuality {
 }
 
 /** Asks extractive-1 every answerable and unanswerable question. */
-export async function measureAnswers(db: Db, corpus: Corpus): Promise<AnswerQuality> {
+export async function measureAnswers(
+  db: Db,
+  corpus: Corpus,
+  { answerable, unanswerable }: QuestionSet = firstSet,
+): Promise<AnswerQuality> {
   const quality: AnswerQuality = {
     correct: { sentence: 0, passage: 0 },
     answered: 0,
     unanswered: 0,
     wronglyAnswered: [],
   }
-  for (const [question, phrase] of questions) {
+  for (const [question, phrase] of answerable) {
     const quotes = await answerQuotes(db, corpus, question)
     if (quotes.length > 0) quality.answered++
     if (quotes.some(({ passage, start, end }) => passage.text.slice(start, end).includes(phrase)))
       quality.correct.sentence++
     if (quotes.some(({ passage }) => passage.text.includes(phrase))) quality.correct.passage++
   }
-  for (const question of unanswered) {
+  for (const question of unanswerable) {
     if ((await answerQuotes(db, corpus, question)).length === 0) quality.unanswered++
     else quality.wronglyAnswered.push(question)
   }
