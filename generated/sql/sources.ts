@@ -125,7 +125,7 @@ export interface ExtendLeaseRow {
 
 /**
  * Locks the knowledge base, its project and the sync `run` of a source, so that none of them ends before the
- * transaction.
+ * transaction, and no other source changes its pages: the sources of a knowledge base share documents.
  * @see prisma/sql/sources/hold-sync.sql
  */
 export const holdSync = optional<{ id: string; run: number }, HoldSyncRow>(
@@ -134,7 +134,7 @@ export const holdSync = optional<{ id: string; run: number }, HoldSyncRow>(
   (SELECT status FROM projects WHERE id = k.project_id FOR SHARE) AS project_status
 FROM knowledge_sources s JOIN knowledge_bases k ON k.id = s.knowledge_base_id
 WHERE s.id = $1 AND s.run = $2
-FOR KEY SHARE OF k FOR SHARE OF s`,
+FOR NO KEY UPDATE OF k FOR SHARE OF s`,
   ['id', 'run'],
 )
 export interface HoldSyncRow {
@@ -244,6 +244,19 @@ export interface ListSourcesRow {
 }
 
 /**
+ * Serializes the claims of sources until the end of the transaction: two claims at once do not see each
+ * other's sync of the same workspace.
+ * @see prisma/sql/sources/lock-claims.sql
+ */
+export const lockClaims = one<{}, LockClaimsRow>(
+  'sources/lock-claims',
+  `SELECT pg_advisory_xact_lock(hashtextextended('source claims', 0))::text AS locked`,
+)
+export interface LockClaimsRow {
+  locked: string | null
+}
+
+/**
  * The document of a page, locked, if a page has added it and no other page has it.
  * @see prisma/sql/sources/lock-document-of-page.sql
  */
@@ -288,21 +301,23 @@ export interface LockDocumentOfPageRow {
 }
 
 /**
- * Like `read-source`, but locks the source and its project against other writers.
+ * Like `read-source`, but locks the knowledge base, the source and its project against other writers. The
+ * sources of a knowledge base share documents, so their pages change one transaction after the other.
  * @see prisma/sql/sources/lock-source.sql
  */
-export const lockSource = optional<{ user_id: string; source_id: string; knowledge_base_id: string }, LockSourceRow>(
+export const lockSource = optional<{ user_id: string; knowledge_base_id: string; source_id: string }, LockSourceRow>(
   'sources/lock-source',
   `SELECT s.id, s.knowledge_base_id, s.type, s.url, s.sync_interval_hours, s.status, s.error, s.last_sync,
 s.last_synced_at, s.next_sync_at, s.created_by, s.created_at, s.updated_at, k.project_id, k.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
- WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k
-LEFT JOIN LATERAL (
-  SELECT * FROM knowledge_sources WHERE id = $2 AND knowledge_base_id = k.id FOR NO KEY UPDATE
-) s ON true WHERE k.id = $3`,
-  ['user_id', 'source_id', 'knowledge_base_id'],
+ WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM (
+  SELECT * FROM knowledge_bases WHERE id = $2 FOR NO KEY UPDATE
+) k LEFT JOIN LATERAL (
+  SELECT * FROM knowledge_sources WHERE id = $3 AND knowledge_base_id = k.id FOR NO KEY UPDATE
+) s ON true`,
+  ['user_id', 'knowledge_base_id', 'source_id'],
 )
 export interface LockSourceRow {
   id: string | null

@@ -7,7 +7,8 @@ import t, { type Test } from 'tap'
 import * as sql from '../../generated/sql/sources.ts'
 import { Robots } from '../../services/ai/sources/robots.ts'
 import { leaseSeconds, syncSource, type SyncOptions } from '../../services/ai/sources/sync-source.ts'
-import { createSourceWorker } from '../../services/ai/sources/worker.ts'
+import { releasePage } from '../../services/ai/sources/sources.ts'
+import { claimSource, createSourceWorker } from '../../services/ai/sources/worker.ts'
 import { createMember } from '../support/database/db-fixtures.ts'
 import type { Reply } from '../support/http/client.ts'
 import { startServer, type Person } from '../support/server/server.ts'
@@ -353,6 +354,84 @@ t.test('a sync that is killed is begun again without duplicates', async (t) => {
     new AbortController().signal,
   )
   t.match((await person.client.get(path)).body, { last_sync: { updated: 1, unchanged: 1 } })
+})
+
+/** Whether `promise` settles before a transaction waits for a lock. */
+async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
+  let settled = false
+  void promise.catch(() => {}).finally(() => (settled = true))
+  await waitUntil(async () => {
+    const [{ waiting }] = await database.prisma.$queryRaw<Array<{ waiting: number }>>`
+      SELECT count(*)::int AS waiting FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`
+    return settled || waiting > 0
+  }, 'the end or a lock')
+  return settled
+}
+
+t.test('two workers do not sync two sources of a workspace at once', async (t) => {
+  const person = await server.person()
+  for (const base of [await createBase(person), await createBase(person)])
+    await add(person, base, { type: 'page', url: 'https://example.com/claimed' })
+  let other: Promise<sql.ClaimSourceRow | undefined> | undefined
+  const claimed = await database.transaction(async (tx) => {
+    const source = await claimSource(tx)
+    other = claimSource(database)
+    t.notOk(await settlesAtOnce(other))
+    return source
+  })
+  t.ok(claimed)
+  t.equal(await other, undefined)
+  await database.prisma.knowledgeSource.deleteMany({ where: { url: 'https://example.com/claimed' } })
+})
+
+t.test('a document of two sources that are deleted at once is deleted', async (t) => {
+  const person = await server.person()
+  const base = await createBase(person)
+  const { url } = await openSite(t, { '/one': 'The same', '/two': 'The same' })
+  const sources = []
+  for (const path of ['one', 'two'])
+    sources.push(await add(person, base, { type: 'page', url: `${url}/${path}` }))
+  await syncAll()
+  t.equal((await documentsOf(person, base)).length, 1)
+  // The first deletion has deleted its page and waits before its commit.
+  const [one, two] = sources
+  let second: Promise<Reply> | undefined
+  await database.transaction(async (tx) => {
+    await sql.lockSource(tx, { knowledge_base_id: base, source_id: one.id, user_id: person.id })
+    await releasePage(tx, services.events, { source_id: one.id, url: `${url}/one` })
+    second = person.client.delete(`/ai/knowledge/${base}/sources/${two.id}`)
+    t.notOk(await settlesAtOnce(second))
+  })
+  t.equal((await second)!.status, 204)
+  t.same(await documentsOf(person, base), [])
+})
+
+t.test('a document that a sync finds while another source is deleted stays', async (t) => {
+  const person = await server.person()
+  const base = await createBase(person)
+  const { url } = await openSite(t, { '/one': 'The same', '/two': 'The same' })
+  const one = await add(person, base, { type: 'page', url: `${url}/one` })
+  await syncAll()
+  const [document] = await documentsOf(person, base)
+  const two = await add(person, base, { type: 'page', url: `${url}/two` })
+  const { run } = (await claimSource(database))!
+  // The sync has stored its page and waits before its commit.
+  let deletion: Promise<Reply> | undefined
+  await database.transaction(async (tx) => {
+    await sql.holdSync(tx, { id: two.id, run })
+    const page = { source_id: two.id, url: `${url}/two`, document_id: document.id }
+    await sql.upsertPage(tx, { ...page, etag: null, last_modified: null, created: false })
+    deletion = person.client.delete(`/ai/knowledge/${base}/sources/${one.id}`)
+    t.notOk(await settlesAtOnce(deletion))
+  })
+  t.equal((await deletion)!.status, 204)
+  t.same(
+    (await documentsOf(person, base)).map(({ id }) => id),
+    [document.id],
+  )
+  await person.client.delete(`/ai/knowledge/${base}/sources/${two.id}`)
+  t.same(await documentsOf(person, base), [], 'its last source deletes it')
 })
 
 t.test('a knowledge base has at most 20 sources, each URL once, even at the same time', async (t) => {

@@ -1,5 +1,6 @@
 // The source worker: syncs the sources that are due, one of each workspace at once.
 import * as sql from '../../../generated/sql/sources.ts'
+import type { Db } from '../../../infra/database/database.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../../infra/jobs/worker-loop.ts'
 import { leaseSeconds, syncSource, type SyncOptions } from './sync-source.ts'
 
@@ -21,9 +22,17 @@ export function createSourceWorker({
 
   async function poll(loop: WorkerLoop): Promise<boolean> {
     if (loop.running >= atOnce) return false
-    const source = await sql.claimSource(options.database, { lease_seconds: leaseSeconds })
+    const source = await claimSource(options.database)
     if (source === undefined) return false
     loop.track(syncSource(options, source, loop.signal))
     return true
   }
+}
+
+/** Claims the source that has been due for the longest time. */
+export async function claimSource(db: Db): Promise<sql.ClaimSourceRow | undefined> {
+  return await db.transaction(async (tx) => {
+    await sql.lockClaims(tx)
+    return await sql.claimSource(tx, { lease_seconds: leaseSeconds })
+  })
 }
