@@ -59,11 +59,15 @@ function areasOf(document: Json): Area[] {
   })
 }
 
-/** PATCH does the same as PUT, whose description says so. */
+/** Whether the reference shows an operation. PATCH does the same as PUT, whose description says so. */
+export const isShown = (operation: Json, tags: ReadonlySet<string>): boolean =>
+  tags.has(operation.tags?.[0]) && operation['x-same-as'] === undefined
+
 function operationsOf(document: Json, tag: string): Json[] {
+  const tags = new Set([tag])
   return Object.entries<Json>(document.paths).flatMap(([path, item]) =>
     Object.entries<Json>(item)
-      .filter(([, operation]) => operation.tags?.[0] === tag && operation['x-same-as'] === undefined)
+      .filter(([, operation]) => isShown(operation, tags))
       .map(([method, operation]) => ({ ...operation, path, method })),
   )
 }

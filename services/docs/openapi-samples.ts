@@ -2,7 +2,7 @@
 // and code samples from generated/docs.json.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Area } from './areas.ts'
+import { isShown, type Area } from './areas.ts'
 import { openapiJson } from './openapi.ts'
 import { exampleValue, isSent, resolved, tryOutBody, type RequestExample } from './try-out.ts'
 
@@ -63,18 +63,15 @@ export function openapiOfArea(area: Area): string {
   const { operations } = docsData()
   const document = openapiJson('') as Json
   const names = new Set(area.tags.map(({ name }) => name))
-  const isShown = (value: Json): boolean =>
-    // PATCH does the same as PUT, whose description says so.
-    names.has(value.tags?.[0]) && value['x-same-as'] === undefined
   const paths = Object.fromEntries(
     Object.entries<Json>(document.paths)
-      .filter(([, item]) => Object.values(item).some(isShown))
+      .filter(([, item]) => Object.values(item).some((value) => isShown(value, names)))
       .map(([path, item]): [string, Json] => [
         path,
         Object.fromEntries(
           Object.entries<Json>(item)
             // The parameters of the path stand beside its operations.
-            .filter(([, value]) => value.operationId === undefined || isShown(value))
+            .filter(([, value]) => value.operationId === undefined || isShown(value, names))
             .map(([key, value]) => [
               key,
               operations[value.operationId] === undefined
