@@ -281,6 +281,8 @@ export interface OperationsByTag {
     | 'restoreProject'
     | 'archiveProject'
     | 'unarchiveProject'
+  'requests':
+    | 'listRequests'
   'service-accounts':
     | 'listServiceAccounts'
     | 'createServiceAccount'
@@ -382,7 +384,6 @@ export interface OperationsByTag {
     | 'showUploadPage'
     | 'submitUploadPage'
   'usage':
-    | 'listRequests'
     | 'getUsage'
     | 'listUsage'
   'user':
@@ -2048,7 +2049,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     method: "GET",
     path: "/v1/requests",
     url: "/v1/requests",
-    tag: "usage",
+    tag: "requests",
     scopes: ["user:read"],
     rateLimit: "default",
     validators: {"query":"queryListRequests"},

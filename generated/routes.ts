@@ -40,6 +40,7 @@ import { paymentsSubscriptions } from '../handlers/payments-subscriptions.ts'
 import { paymentsUsage } from '../handlers/payments-usage.ts'
 import { portalPages } from '../handlers/portal-pages.ts'
 import { projects } from '../handlers/projects.ts'
+import { requests } from '../handlers/requests.ts'
 import { serviceAccounts } from '../handlers/service-accounts.ts'
 import { signInPages } from '../handlers/sign-in-pages.ts'
 import { storage } from '../handlers/storage.ts'
@@ -105,6 +106,7 @@ export const handlers: Operations = {
   ...paymentsUsage,
   ...portalPages,
   ...projects,
+  ...requests,
   ...serviceAccounts,
   ...signInPages,
   ...storage,
@@ -192,7 +194,7 @@ export type ExactAnswers = [
   Holds<Exact<typeof avatar, 'getAvatarImage'>>,
   Holds<Exact<typeof invitations, 'listMyInvitations'>>,
   Holds<Exact<typeof apiKeys, 'getCurrentApiKey'>>,
-  Holds<Exact<typeof usage, 'listRequests'>>,
+  Holds<Exact<typeof requests, 'listRequests'>>,
   Holds<Exact<typeof usage, 'getUsage'>>,
   Holds<Exact<typeof usage, 'listUsage'>>,
   Holds<Exact<typeof apiKeys, 'listApiKeys'>>,

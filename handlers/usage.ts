@@ -1,16 +1,12 @@
-// The API requests of the caller, and what the caller used by day.
+// What the caller used by day.
 import { forbidden } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { requireReadRole } from '../services/organizations/access.ts'
 import { requireMembership } from '../services/projects/access.ts'
 import { requireKeyForAllProjects } from '../services/projects/resource-access.ts'
-import { listRequests, listUsage, readUsage } from '../services/usage/usage.ts'
+import { listUsage, readUsage } from '../services/usage/usage.ts'
 
 export const usage = {
-  async listRequests({ principal, query }, { lists }) {
-    return { status: 200, body: await listRequests(lists, principal, query) }
-  },
-
   async listUsage({ principal, query }, { db, lists }) {
     const { project_id: projectId, organization_id: organizationId } = query
     const isOwn = projectId === undefined && organizationId === undefined

@@ -73,6 +73,8 @@ function eventsOf(document: Json, schema: Json): string | null {
 interface Hints {
   title?: string
   columns?: string[]
+  /** Other words by which the search of the console finds a list. */
+  words?: string[]
   /** Of an action: the states of the resource, by field, in which it is possible. */
   when?: ConsoleOperation['when']
 }
@@ -154,6 +156,7 @@ function listsOf(document: Json, operations: Operation[], details: ConsoleDetail
         sort: resolve(document, sort?.schema)?.enum ?? [],
         ordered: queryParameters.some(({ name }) => name === 'order'),
         create: creationOf(operations, path, items),
+        ...(hints.words !== undefined && { words: hints.words }),
         ...includeOf(document, operation),
         prefix: idPrefixOf(fields) ?? null,
         ...itemOfList(document, operations, details, path, items),

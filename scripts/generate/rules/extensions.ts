@@ -29,15 +29,15 @@ const groups: Check = (value) =>
 const isListOfTexts = (value: any): boolean =>
   Array.isArray(value) && value.length > 0 && value.every((each) => text(each) === null)
 const consoleHints: Check = (value) => {
-  const { title, columns, when, ...others } = Object(value)
+  const { title, columns, words, when, ...others } = Object(value)
   const isRight =
     (title === undefined || text(title) === null) &&
-    (columns === undefined || isListOfTexts(columns)) &&
+    [columns, words].every((each) => each === undefined || isListOfTexts(each)) &&
     Object.values(when ?? {}).every((values) => Array.isArray(values) && values.length > 0) &&
     Object.keys(others).length === 0
   return isRight
     ? null
-    : 'an object with a `title`, a list of `columns`, or `when`, a list of values by field'
+    : 'an object with a `title`, lists of `columns` or `words`, or `when`, a list of values by field'
 }
 
 /** The extensions by Redocly's name of the node type. */
