@@ -8,6 +8,8 @@ import { Dialog, useLoaded } from './ui.tsx'
 
 interface Found {
   kind: string
+  /** Other words by which it is found. */
+  words?: string[]
   title: string
   to: string
 }
@@ -20,7 +22,7 @@ function pages(): Found[] {
   const all = model.groups.flatMap(({ title, pages }) =>
     pages
       .filter((path) => isAllowed(pageOf(path).operation))
-      .map((path): Found => ({ kind: title, title: pageOf(path).title, to: href(path) })),
+      .map((path): Found => ({ kind: title, ...pageOf(path), to: href(path) })),
   )
   const created = model.lists.filter(({ path, create }) => !path.includes('{') && isAllowed(create))
   return [
@@ -78,7 +80,7 @@ export function Commands({ onClose }: { onClose: () => void }) {
       ? [{ kind: 'ID', title: words, to: href(byId) }]
       : [
           ...pages()
-            .filter(({ title, kind }) => matches(`${title} ${kind}`, words))
+            .filter(({ title, kind, words: also }) => matches([title, kind, also].join(' '), words))
             .slice(0, words === '' ? undefined : 2 * maxOfKind),
           ...(q === words ? (loaded.value ?? []) : []),
         ]

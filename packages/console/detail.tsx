@@ -5,7 +5,7 @@ import { FormDialog } from './form.tsx'
 import { InnerList } from './list.tsx'
 import type { ConsoleField } from './model-types.ts'
 import { listAt, model, type Detail } from './model.ts'
-import { learn, remember } from './names.ts'
+import { learnEach, remember } from './names.ts'
 import { fill, href, navigate } from './router.ts'
 import { call, download, failureOf, isAllowed, isPossible, type Failure } from './session.ts'
 import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
@@ -59,8 +59,8 @@ export function DetailPage(props: Props) {
     const answer = await call(detail.operation, { ...input, ...include })
     const list = model.lists.find((each) => each.item === detail.path) ?? null
     remember(list, [answer.data])
-    const inner = Object.values<any>(answer.data).filter(Array.isArray).flat()
-    await learn([answer.data, ...inner.filter((each) => typeof each === 'object')])
+    const inner = Object.values<any>(answer.data).flat()
+    await learnEach([answer.data, ...inner].filter((each) => typeof each === 'object' && each !== null))
     return answer
   }, `${path}#${round}`)
   const item = loaded.value?.data

@@ -22,6 +22,8 @@ export interface ConsoleGroup {
 }
 
 export interface ConsoleList {
+  /** Other words by which the search finds the list. */
+  words?: string[]
   /** The path in the contract. The page has the same path after `/console`. */
   path: string
   title: string

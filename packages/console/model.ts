@@ -104,7 +104,7 @@ export const shownTitle = ({ title, kind }: ConsoleField): string =>
   kind === 'id' ? title.replace(/ ID$/, '') : title
 
 /** The list or detail with a path that has no parameters. */
-export const pageOf = (path: string): Pick<List, 'title' | 'operation'> =>
+export const pageOf = (path: string): Pick<List, 'title' | 'operation' | 'words'> =>
   path === peoplePath
     ? people
     : (model.lists.find((each) => each.path === path) ?? model.details.find((each) => each.path === path)!)

@@ -1,6 +1,6 @@
 // The names of resources by their IDs: what a list shows as its first column. One request for each kind.
 import { useEffect, useState } from 'preact/hooks'
-import { listOf, model, parameterOf, valueAt, type List } from './model.ts'
+import { listOf, model, parameterOf, valueAt, type Detail, type List } from './model.ts'
 import { currentPlace, placeNames } from './router.ts'
 import { call, isAllowed } from './session.ts'
 
@@ -33,19 +33,30 @@ export function remember(list: List | null, items: any[]): void {
 const isName = ({ columns }: List, kind: string): boolean =>
   columns[0].name !== 'id' && ['text', 'long', 'url', 'id'].includes(kind)
 
+/** The IDs in items whose names are not known. */
+const referencesIn = (items: any[]): Set<string> =>
+  new Set(
+    items
+      .flatMap((item) => Object.entries<any>(item))
+      .flatMap(([name, id]) => (name !== 'id' && prefixOf(id) !== undefined && !names.has(id) ? [id] : [])),
+  )
+
 /**
  * Loads the names of resources that values refer to, unless a list of their kind is loaded already.
  * @param isDeep whether such a resource may have the name of another one, as a price has that of its product.
  */
 export async function learn(items: any[], isDeep = true): Promise<void> {
-  const ids = new Set(
-    items
-      .flatMap((item) => Object.entries(item))
-      .flatMap(([name, value]) => (name !== 'id' && prefixOf(value) !== undefined ? [value as string] : [])),
-  )
-  const prefixes = new Set([...ids].filter((id) => !names.has(id)).map((id) => prefixOf(id)!))
+  const prefixes = new Set([...referencesIn(items)].map((id) => prefixOf(id)!))
   const named = [...prefixes].filter((prefix) => isDeep || listOf(prefix)?.columns[0].kind !== 'id')
   await Promise.all(named.map(async (prefix) => await namesOf(prefix)))
+}
+
+const maxSingle = 20
+
+/** Loads also the names of resources that are not among the first of their kind, each by a request. */
+export async function learnEach(items: any[]): Promise<void> {
+  await learn(items)
+  await Promise.all([...referencesIn(items)].slice(0, maxSingle).map(nameBy))
 }
 
 /** Loads a list of a kind of resource once for each place, or again. */
@@ -69,7 +80,10 @@ export async function namesOf(prefix: string, isAgain = false): Promise<void> {
 /** Without the names, the IDs are shown. */
 async function load(list: List, query: Record<string, unknown>): Promise<void> {
   const answer = await call(list.operation, { query: { ...query, limit: pageSize } }).catch(() => null)
-  const items = answer?.data.data ?? []
+  await rememberNamed(list, answer?.data.data ?? [])
+}
+
+async function rememberNamed(list: List, items: any[]): Promise<void> {
   if (list.columns[0].kind === 'id') await learn(items, false)
   remember(list, items)
 }
@@ -83,18 +97,22 @@ export function useName(id: string | undefined): string | undefined {
   const [, setRound] = useState(0)
   useEffect(() => {
     if (id === undefined || names.has(id)) return
-    void nameBy(id).then(() => setRound((n) => n + 1))
+    void learnEach([{ id_: id }]).then(() => setRound((n) => n + 1))
   }, [id])
   return id && (names.get(id) ?? id)
 }
 
-/** A resource that is not among the first of its kind is loaded by itself. */
+/** A resource that is not among the first of its kind is loaded once by itself. */
 async function nameBy(id: string): Promise<void> {
-  await learn([{ id_: id }])
   const list = listOf(prefixOf(id)!)
   const detail = model.details.find(({ path }) => path === list?.item)
-  if (names.has(id) || list === undefined || !isAllowed(detail?.operation ?? null)) return
-  const path = { [parameterOf(detail!.path)]: id }
-  const answer = await call(detail!.operation, { path }).catch(() => null)
-  if (answer !== null) remember(list, [answer.data])
+  const isNamed = list !== undefined && isName(list, list.columns[0].kind)
+  if (!isNamed || !isAllowed(detail?.operation ?? null)) return
+  if (!loads.has(id)) loads.set(id, loadOne(list, detail!, id))
+  await loads.get(id)
+}
+
+async function loadOne(list: List, { operation, path }: Detail, id: string): Promise<void> {
+  const answer = await call(operation, { path: { [parameterOf(path)]: id } }).catch(() => null)
+  if (answer !== null) await rememberNamed(list, [answer.data])
 }

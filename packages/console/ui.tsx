@@ -1,5 +1,5 @@
 // Parts of pages: dialogs, errors, loading states and code samples.
-import type { ComponentChildren, TargetedEvent } from 'preact'
+import type { ComponentChild, ComponentChildren, TargetedEvent } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 // Every page has these: with them here, the files of the pages share one file.
 import './chart.tsx'
@@ -15,8 +15,11 @@ export { Skeleton } from './skeleton.tsx'
 const firstPollMs = 1_000
 const lastPollMs = 30_000
 
-/** Reloads while the page is visible and `active`: at first every second, then less and less often. */
-export function usePolling(active: boolean, reload: () => void): void {
+/**
+ * Reloads while the page is visible and `active`: at first every second, then less and less often. Another
+ * value of `active` begins again.
+ */
+export function usePolling(active: boolean | number, reload: () => void): void {
   const latest = useRef(reload)
   latest.current = reload
   useEffect(() => {
@@ -77,6 +80,50 @@ export function Problem({ failure, retry }: { failure: Failure; retry?: () => vo
           Try again
         </button>
       )}
+    </div>
+  )
+}
+
+interface TableProps {
+  label: string
+  /** The class of the table. */
+  kind: string
+  /** The headings; an empty one is that of actions at the end. */
+  columns: string[]
+  rows: any[]
+  /** The first cell names the row. */
+  cells: (row: any) => ComponentChild[]
+  isBusy?: boolean
+}
+
+/** A table of a page made by hand, whose rows are cards on narrow screens. */
+export function RowTable({ label, kind, columns, rows, cells, isBusy = false }: TableProps) {
+  const classOf = (i: number): string | undefined =>
+    i === 0 ? 'lead' : columns[i] === '' ? 'end' : undefined
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={label} aria-busy={isBusy}>
+      <table class={`rows ${kind}`}>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column || <span class="hidden">Actions</span>}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id}>
+              {cells(row).map((cell, i) => (
+                <td key={i} class={classOf(i)} data-title={columns[i] || undefined}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   )
 }

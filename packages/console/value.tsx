@@ -37,6 +37,7 @@ const bad = new Set([
 ])
 const waiting = new Set([
   'pending',
+  'sending',
   'processing',
   'queued',
   'open',

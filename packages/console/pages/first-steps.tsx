@@ -1,16 +1,17 @@
 // The first steps of an account: a click takes each, and shows the requests that it sent.
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { href } from '../router.ts'
-import { call, failureOf, isAllowed, isPossible, type Failure, type Input } from '../session.ts'
-import { Code, Problem } from '../ui.tsx'
+import { call, currentUserId, failureOf, isAllowed, isPossible } from '../session.ts'
+import type { Failure, Input } from '../session.ts'
+import { Code, Problem, useLoaded } from '../ui.tsx'
 
 type Sent = { operation: string; input: Input }
 /** Sends a request of a step. @returns the body of the answer. */
 type Send = (operation: string, input: Input) => Promise<any>
 
 interface Step {
-  /** The limit of which something is used when the step is done; null: none says so. */
+  /** The limit of which something is used when the step is done; null: a product says so. */
   limit: string | null
   title: string
   /** The operations that it calls. */
@@ -99,23 +100,48 @@ const steps: Step[] = [
   },
 ]
 
-/** @param props.used how much of a limit is used. */
+const dismissedKey = (): string => `platform-first-steps ${currentUserId()}`
+
+/**
+ * They are shown until all are done, or until the person dismisses them.
+ * @param props.used how much of a limit is used.
+ */
 export function FirstSteps(props: { used: (limit: string) => number; onDone: () => void }) {
   const { used, onDone } = props
   const shown = steps.filter(({ needs }) => needs.every(isAllowed) && isPossible(needs[0], {}))
-  const [wasShown] = useState(() => shown.some(({ limit }) => limit !== null && used(limit) === 0))
-  if (!wasShown) return null
+  const [isDismissed, setIsDismissed] = useState(() => localStorage.getItem(dismissedKey()) !== null)
+  const sells = shown.some(({ limit }) => limit === null) && isAllowed('listProducts')
+  const sold = useLoaded(
+    async () =>
+      sells && !isDismissed
+        ? (await call('listProducts', { query: { limit: 1 } })).data.data.length > 0
+        : true,
+    '',
+  )
+  const isDone = ({ limit }: Step): boolean => (limit === null ? sold.value === true : used(limit) > 0)
+  const isLoaded = sold.value !== null || sold.failure !== null
+  // Those that are shown stay when the last one is done.
+  const wasShown = useRef(false)
+  wasShown.current ||= isLoaded && !shown.every(isDone)
+  if (isDismissed || !wasShown.current) return null
   return (
     <>
-      <h2>First steps</h2>
+      <div class="heading">
+        <h2>First steps</h2>
+        <button
+          type="button"
+          class="plain"
+          onClick={() => {
+            localStorage.setItem(dismissedKey(), '1')
+            setIsDismissed(true)
+          }}
+        >
+          Dismiss
+        </button>
+      </div>
       <ol class="steps">
         {shown.map((step) => (
-          <StepItem
-            key={step.title}
-            step={step}
-            wasDone={step.limit !== null && used(step.limit) > 0}
-            onDone={onDone}
-          />
+          <StepItem key={step.title} step={step} wasDone={isDone(step)} onDone={onDone} />
         ))}
       </ol>
     </>

@@ -10,7 +10,7 @@ import { learn, nameAs, nameOf, prefixOf } from '../names.ts'
 import { fill, href, type PageProps } from '../router.ts'
 import { call, currentUserId } from '../session.ts'
 import { titleOf } from '../titles.ts'
-import { Dialog, Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { Dialog, Problem, RowTable, Skeleton, useLoaded } from '../ui.tsx'
 import { count, exactTime, Id, Time } from '../value.tsx'
 
 /** `createApiKey` as `Create API key`. */
@@ -21,8 +21,10 @@ const past: Record<string, string> = { get: 'read', leave: 'left', pay: 'paid', 
 const unchanged = ['set', 'reset', 'read']
 const doubled = ['submit', 'transfer', 'stop']
 
-/** `createApiKey` as `Created API key`. */
-function deedOf(operation: string): string {
+/** `createApiKey` as `Created API key`. Who is added to an organization may have to accept. */
+function deedOf({ operation, resource_id: id }: any): string {
+  if (operation === 'addMember' && prefixOf(id) === 'inv') return 'Invited member'
+  if (operation === 'addOrganizationMember') return 'Added or invited organization member'
   const [verb, ...others] = wordsOf(operation).split(' ')
   const word = verb.toLowerCase()
   const ending = word.endsWith('e') ? 'd' : doubled.includes(word) ? `${word.at(-1)}ed` : 'ed'
@@ -97,30 +99,13 @@ function Log({ path, query, filters, methods, columns, cells, title, children }:
       {rows === undefined && loaded.failure === null && <Skeleton rows={12} />}
       {rows?.length === 0 && <p class="empty">Nothing is recorded here. Remove a filter to see more.</p>}
       {rows !== undefined && rows.length > 0 && (
-        <div class="scroll" tabIndex={0} role="region" aria-label={list.title} aria-busy={loaded.loading}>
-          <table class="rows log-rows">
-            <thead>
-              <tr>
-                {columns.map((column) => (
-                  <th key={column} scope="col">
-                    {column}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {rows.map((row) => (
-                <tr key={row.id}>
-                  {cells(row, () => setOpened(row)).map((cell, i) => (
-                    <td key={i} class={i === 0 ? 'lead' : undefined} data-title={columns[i]}>
-                      {cell}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <RowTable
+          {...{ columns, rows }}
+          label={list.title}
+          kind="log-rows"
+          cells={(row) => cells(row, () => setOpened(row))}
+          isBusy={loaded.loading}
+        />
       )}
       {loaded.value !== null && <Pages {...{ query, go }} next={loaded.value.pagination.next_cursor} />}
       {opened !== null && (
@@ -392,7 +377,7 @@ export function AuditPage(props: PageProps) {
       columns={['Action', 'Who', 'On', 'Outcome', 'From', 'When']}
       cells={(row, open) => [
         <button type="button" class="plain" onClick={open}>
-          {deedOf(row.operation)}
+          {deedOf(row)}
         </button>,
         <Person id={row.user_id} />,
         <On row={row} />,
@@ -400,7 +385,7 @@ export function AuditPage(props: PageProps) {
         <span class="soft">{row.ip}</span>,
         <Time value={row.created_at} />,
       ]}
-      title={({ operation }) => deedOf(operation)}
+      title={deedOf}
     >
       {(row) => (
         <>

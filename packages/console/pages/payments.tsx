@@ -318,7 +318,11 @@ export function ClockBar() {
   return (
     <div class="clock">
       <span>
-        Test clock: <Time value={clock.value.now} />
+        <strong>Test clock</strong> <Time value={clock.value.now} />
+        <br />
+        <small>
+          Renewals, trials and due dates of test payments follow this clock. Advance it to see them.
+        </small>
       </span>
       {isAllowed('advanceTestClock') && (
         <button type="button" onClick={() => setOpen(true)}>

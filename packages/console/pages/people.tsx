@@ -7,7 +7,7 @@ import { InnerList } from '../list.tsx'
 import { listAt } from '../model.ts'
 import { currentPlace, href, type Place } from '../router.ts'
 import { call, failureOf, isAllowed, type Failure } from '../session.ts'
-import { Dialog, Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { Dialog, Problem, RowTable, Skeleton, useLoaded } from '../ui.tsx'
 import { State } from '../value.tsx'
 
 interface Access {
@@ -18,6 +18,8 @@ interface Access {
   /** What gives the role: the project, the organization, a folder, or an invitation. */
   source: string
   status?: string
+  /** Whether the person must accept first. */
+  isInvited?: boolean
   /** The page of the source. */
   path: string
   /** Sends another role, if the person may change it. */
@@ -54,6 +56,7 @@ const meanings: Record<string, string> = {
 
 const meaning = (role: string): string => (role in meanings ? `${role}: ${meanings[role]}` : role)
 const maxFolders = 20
+const invited = 'invited, must accept'
 
 /** The items of a list; none if the person may not see them. */
 async function all(operation: string, path: Record<string, string>, query: object = {}): Promise<any[]> {
@@ -118,7 +121,8 @@ async function ofProject(id: string): Promise<Loaded> {
           email: null,
           role: invitation.role,
           source: 'Invitation',
-          status: 'pending',
+          status: invited,
+          isInvited: true,
           path: `/projects/${id}/invitations/${invitation.id}`,
           remove: { title: 'Revoke', operation: 'revokeInvitation', values },
           resend: { title: 'Resend', operation: 'resendInvitation', values },
@@ -156,6 +160,7 @@ async function ofOrganization(id: string): Promise<Loaded> {
     people: members.map((member): Access => {
       const values = { id, member_id: member.id }
       const isMember = member.status === 'active'
+      const isInvited = member.status === 'invited'
       const mayChange = isAdmin && (member.role !== 'owner' || own === 'owner')
       return {
         id: member.id,
@@ -163,7 +168,8 @@ async function ofOrganization(id: string): Promise<Loaded> {
         email: member.user?.email ?? null,
         role: member.role,
         source: isMember ? 'Organization' : 'Invitation',
-        status: isMember ? undefined : member.status,
+        status: isMember ? undefined : isInvited ? invited : member.status,
+        isInvited,
         path: `/organizations/${id}/members/${member.id}`,
         ...(mayChange && {
           ...(isMember && {
@@ -282,73 +288,54 @@ function Table({ name, isAdmin, roles, people, isPartial, id, isProject, reload 
         {said || (isPartial ? `With the shares of ${maxFolders} folders.` : '')}
       </p>
       {failure !== null && <Problem failure={failure} />}
-      <div class="scroll" tabIndex={0} role="region" aria-label="People">
-        <table class="rows people">
-          <thead>
-            <tr>
-              <th scope="col">Person</th>
-              <th scope="col">Role</th>
-              <th scope="col">From</th>
-              <th scope="col">
-                <span class="hidden">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {people.map((person) => (
-              <tr key={person.id}>
-                <td class="lead">
-                  <div>
-                    {person.name}
-                    {person.email !== null && person.email !== person.name && <small>{person.email}</small>}
-                  </div>
-                </td>
-                <td data-title="Role">
-                  {person.change === undefined ? (
-                    (roles.find(([value]) => value === person.role)?.[1].split(':')[0] ?? person.role)
-                  ) : (
-                    <select
-                      aria-label={`Role of ${person.name}`}
-                      value={person.role}
-                      onChange={(event) => change(person, event.currentTarget.value)}
-                    >
-                      {roles.map(([value, text]) => (
-                        <option key={value} value={value}>
-                          {text.split(':')[0]}
-                        </option>
-                      ))}
-                    </select>
-                  )}
-                </td>
-                <td data-title="From">
-                  <span>
-                    <a href={href(person.path)}>{person.source}</a>{' '}
-                    {person.status !== undefined && <State value={person.status} />}
-                  </span>
-                </td>
-                <td class="end">
-                  <span class="actions">
-                    {[person.resend, person.remove].map(
-                      (each) =>
-                        each !== undefined &&
-                        isAllowed(each.operation) && (
-                          <button
-                            key={each.operation}
-                            type="button"
-                            aria-label={`${each.title} ${person.name}`}
-                            onClick={() => setAction(each)}
-                          >
-                            {each.title}
-                          </button>
-                        ),
-                    )}
-                  </span>
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <RowTable
+        label="People"
+        kind="people"
+        columns={['Person', 'Role', 'From', '']}
+        rows={people}
+        cells={(person: Access) => [
+          <div>
+            {person.name}
+            {person.email !== null && person.email !== person.name && <small>{person.email}</small>}
+          </div>,
+          person.change === undefined ? (
+            (roles.find(([value]) => value === person.role)?.[1].split(':')[0] ?? person.role)
+          ) : (
+            <select
+              aria-label={`Role of ${person.name}`}
+              value={person.role}
+              onChange={(event) => change(person, event.currentTarget.value)}
+            >
+              {roles.map(([value, text]) => (
+                <option key={value} value={value}>
+                  {text.split(':')[0]}
+                </option>
+              ))}
+            </select>
+          ),
+          <span>
+            <a href={href(person.path)}>{person.source}</a>{' '}
+            {person.status !== undefined && <State value={person.status} />}
+          </span>,
+          <span class="actions">
+            {person.isInvited && <CopyLink {...person} />}
+            {[person.resend, person.remove].map(
+              (each) =>
+                each !== undefined &&
+                isAllowed(each.operation) && (
+                  <button
+                    key={each.operation}
+                    type="button"
+                    aria-label={`${each.title} ${person.name}`}
+                    onClick={() => setAction(each)}
+                  >
+                    {each.title}
+                  </button>
+                ),
+            )}
+          </span>,
+        ]}
+      />
       {isInviting && (
         <Invite
           {...{ name, operation, id }}
@@ -364,6 +351,24 @@ function Table({ name, isAdmin, roles, people, isPartial, id, isProject, reload 
         <FormDialog {...action} item={null} onClose={() => setAction(null)} onDone={reload} />
       )}
     </>
+  )
+}
+
+/** Copies the address of the page where an invited person accepts. */
+function CopyLink({ id, name }: Pick<Access, 'id' | 'name'>) {
+  const [isCopied, setIsCopied] = useState(false)
+  return (
+    <button
+      type="button"
+      aria-label={`Copy the link for ${name}`}
+      onClick={() =>
+        void navigator.clipboard
+          .writeText(`${location.origin}/invitations/${id}`)
+          .then(() => setIsCopied(true))
+      }
+    >
+      {isCopied ? 'Copied' : 'Copy link'}
+    </button>
   )
 }
 
@@ -384,7 +389,11 @@ function Invite({ name, roles, operation, id, onClose, onDone }: InviteProps) {
     try {
       const { data } = await call(operation, { path: { id }, body })
       onClose()
-      onDone(`${body.email} ${data.status === 'active' ? 'is a member now' : 'is invited'}.`)
+      onDone(
+        data.status === 'active'
+          ? `${body.email} is a member now.`
+          : `${body.email} is invited and must accept. If this server sends e-mails, one has the link.`,
+      )
     } catch (error) {
       setFailure(failureOf(error))
       setIsBusy(false)

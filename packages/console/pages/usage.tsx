@@ -138,6 +138,16 @@ export function Usage() {
   )
 }
 
+const Requests = (props: { labels: string[]; requests: number[]; errors: number[] }) => (
+  <Chart
+    title="Requests"
+    text={`${sum(props.requests)}, ${sum(props.errors)} with errors`}
+    labels={props.labels}
+    values={props.requests}
+    bad={props.errors}
+  />
+)
+
 function Hours({ hours }: Pick<Used, 'hours'>) {
   const labels = hours.map(({ hour }) => hour)
   const server = hours.map((each) => each.server_errors)
@@ -145,13 +155,7 @@ function Hours({ hours }: Pick<Used, 'hours'>) {
   const requests = hours.map((each) => each.requests)
   return (
     <>
-      <Chart
-        title="Requests"
-        text={`${sum(requests)}, ${sum(errors)} with errors`}
-        labels={labels}
-        values={requests}
-        bad={errors}
-      />
+      <Requests {...{ labels, requests, errors }} />
       <Chart
         title="Errors"
         text={`${sum(errors)}, ${sum(server)} of the server`}
@@ -170,13 +174,7 @@ function Days({ days }: Pick<Used, 'days'>) {
   const tokens = days.map((day) => day.prompt_tokens + day.completion_tokens)
   return (
     <>
-      <Chart
-        title="Requests"
-        text={`${sum(requests)}, ${sum(errors)} with errors`}
-        labels={labels}
-        values={requests}
-        bad={errors}
-      />
+      <Requests {...{ labels, requests, errors }} />
       {Object.keys(currentPlace()).length === 0 && (
         <Chart
           title="Storage"

@@ -24,6 +24,12 @@ const pageSize = 50
 const isFailing = ({ status, attempts }: any): boolean =>
   status === 'failed' || (status === 'pending' && attempts.length > 0)
 
+const lastOf = ({ attempts }: any): string | undefined => attempts.at(-1)?.started_at
+
+/** Whether a delivery that was sent again has had no attempt since. */
+const isSending = (row: any): boolean =>
+  'sentAfter' in row && row.status === 'pending' && lastOf(row) === row.sentAfter
+
 export function DeliveriesPage({ path, query }: PageProps) {
   const { page: list } = listAt(path)!
   const go = goFrom(path, query)
@@ -47,28 +53,30 @@ export function DeliveriesPage({ path, query }: PageProps) {
     if (status === failing) data.data = data.data.filter(isFailing)
     return data
   }, key)
-  // What was sent again stays, although it may no longer be among those that failed.
+  // What was sent again stays, although it may no longer be among those that failed. It is being sent until
+  // it has another attempt.
   const [resent, setResent] = useState<{ key: string; rows: any[] }>({ key, rows: [] })
   const own = resent.key === key ? resent.rows : []
   const keep = (row: any): void =>
-    setResent(({ key: before, rows }) => ({
-      key,
-      rows: [...(before === key ? rows.filter(({ id }) => id !== row.id) : []), row],
-    }))
+    setResent(({ key: before, rows }) => {
+      const kept = before === key ? rows : []
+      const { sentAfter } = kept.find(({ id }) => id === row.id) ?? row
+      return { key, rows: [...kept.filter(({ id }) => id !== row.id), { sentAfter, ...row }] }
+    })
   const others = (page.value?.data ?? []).filter(({ id }: any) => own.every((each) => each.id !== id))
   const rows = [...others, ...own].toSorted((a, b) => Date.parse(b.created_at) - Date.parse(a.created_at))
   usePolling(
-    rows.some((row) => isWaiting(row.status)),
-    () => {
-      page.reload()
-      for (const { id, status } of own)
-        if (isWaiting(status))
-          call('getWebhookDelivery', { path: { id } }).then(
-            ({ data }) => keep(data),
-            () => {},
-          )
-    },
+    others.some((row: any) => isWaiting(row.status)),
+    page.reload,
   )
+  const sent = own.filter(({ status }) => isWaiting(status))
+  usePolling(sent.length, () => {
+    for (const { id } of sent)
+      call('getWebhookDelivery', { path: { id } }).then(
+        ({ data }) => keep(data),
+        () => {},
+      )
+  })
   const choice = list.filters.find(({ name }) => name === 'endpoint_id')!
   const filters = [
     {
@@ -125,7 +133,8 @@ function Deliveries({ rows, endpoints, keep }: DeliveriesProps) {
   const [shown, setShown] = useState<string | null>(null)
   const bulk = useBulk<any>(
     async ({ id }) => {
-      keep((await call('redeliverWebhookDelivery', { path: { id } })).data)
+      const { data } = await call('redeliverWebhookDelivery', { path: { id } })
+      keep({ ...data, sentAfter: lastOf(data) })
       setSelected((before) => new Set([...before].filter((each) => each !== id)))
     },
     ({ event_type }) => event_type,
@@ -133,7 +142,10 @@ function Deliveries({ rows, endpoints, keep }: DeliveriesProps) {
   if (rows.length === 0) return <p class="empty">No delivery matches.</p>
   const endpointOf = (id: string): any => endpoints.find((each) => each.id === id)
   const canResend = (row: any): boolean =>
-    isAllowed('redeliverWebhookDelivery') && isFailing(row) && endpointOf(row.endpoint_id)?.enabled !== false
+    isAllowed('redeliverWebhookDelivery') &&
+    isFailing(row) &&
+    !isSending(row) &&
+    endpointOf(row.endpoint_id)?.enabled !== false
   const failed = rows.filter(canResend)
   const chosen = failed.filter(({ id }) => selected.has(id))
   const open = rows.find(({ id }) => id === shown)
@@ -220,7 +232,9 @@ function Deliveries({ rows, endpoints, keep }: DeliveriesProps) {
 }
 
 const DeliveryState = (row: any) => (
-  <State value={row.status === 'pending' && isFailing(row) ? 'retrying' : row.status} />
+  <State
+    value={isSending(row) ? 'sending' : row.status === 'pending' && isFailing(row) ? 'retrying' : row.status}
+  />
 )
 
 export function DeliveryPage({ path, values }: PageProps) {

@@ -55,6 +55,12 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.locator('.uploads').getByRole('link', { name: 'events.md' }).click()
     await page.getByRole('heading', { name: 'events.md', level: 1 }).waitFor()
     t.strictSame(complaints, [])
+
+    // The page of a project does not load the files outside of it.
+    const project = (await person.client.post('/projects', { name: 'Other' })).body.id
+    const { id } = data.find(({ name }: any) => name === 'events.md')
+    await page.goto(`${server.url}/console/ai/knowledge/${base}/documents/${id}?project_id=${project}`)
+    await page.locator('dd').getByRole('link', { name: 'events.md' }).waitFor()
   })
 
   t.test('one click on a folder makes a chat that answers from its files', async (t) => {

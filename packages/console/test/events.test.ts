@@ -155,6 +155,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     isRefused = false
     failing.receiver.answer = {}
     await page.getByRole('button', { name: 'Resend 2' }).click()
+    await page.locator('.deliveries .state', { hasText: 'sending' }).first().waitFor()
     await page.getByText('2 of 2').waitFor()
     await page.locator('.deliveries .state.good', { hasText: 'succeeded' }).nth(1).waitFor()
     t.equal(sent, 3)

@@ -125,6 +125,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await row.getByText(reader === owner ? 'You' : 'Olga Owner').waitFor()
       t.equal(await row.getByRole('link', { name: 'Old orchard' }).count(), reader === owner ? 1 : 0)
       await fits(t, page, 'the audit log')
+      await page.getByRole('button', { name: 'Invited member' }).waitFor()
+      t.equal(await page.getByRole('button', { name: 'Added member' }).count(), 0)
       await row.getByRole('button', { name: 'Updated project' }).focus()
       await page.keyboard.press('Enter')
       const drawer = page.getByRole('dialog', { name: 'Updated project' })

@@ -76,17 +76,21 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.match(await dialog.getByLabel('Role').textContent(), 'viewer: reads everything')
     await assertAccessible(t, page, 'the form of an invitation')
     await page.keyboard.press('Enter')
-    await page.getByText('alan@example.com is invited.').waitFor()
+    await page.getByText('alan@example.com is invited and must accept.').waitFor()
     const rows = page.locator('.people tbody tr')
     await rows.filter({ hasText: 'Invitation' }).waitFor()
     t.match(await rows.allTextContents(), [
       /Ada Lovelace.*Project/,
-      /alan@example\.com.*viewer.*Invitation pending/,
+      /alan@example\.com.*viewer.*Invitation invited, must accept/,
       /grace\.h@example\.com.*viewer.*Folder Plans/,
     ])
 
     const { body: invitations } = await guest.client.get('/user/invitations')
     const { id } = invitations.data[0]
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await page.getByRole('button', { name: 'Copy the link for alan@example.com' }).click()
+    await page.getByText('Copied').waitFor()
+    t.equal(await page.evaluate('navigator.clipboard.readText()'), `${server.url}/invitations/${id}`)
     const accepted = await guest.client.post(`/projects/${project.id}/invitations/${id}/accept`)
     t.ok(accepted.status < 300)
     for (const [width, dark] of [

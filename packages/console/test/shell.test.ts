@@ -61,6 +61,9 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const height = async (): Promise<number> =>
       (await table.locator('tbody tr').first().boundingBox())!.height
     const [all, comfortable] = [await titles(), await height()]
+    const top = async (text: string): Promise<number> =>
+      (await page.getByText(text, { exact: true }).boundingBox())!.y
+    t.ok(Math.abs((await top('View')) - (await top('Create'))) <= 1, 'the buttons stand in one line')
     t.ok(all.includes('Status'))
     await page.getByText('View', { exact: true }).focus()
     await page.keyboard.press('Enter')
@@ -253,6 +256,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await seek('webhook del')
     await page.getByRole('option', { name: 'Deliveries' }).waitFor()
     await assertAccessible(t, page, 'the search')
+    await search.fill('logs')
+    await page.getByRole('option', { name: 'Requests Events and webhooks' }).waitFor()
     await search.fill('deliv')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Deliveries', level: 1 }).waitFor()

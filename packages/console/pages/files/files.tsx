@@ -1,5 +1,7 @@
 // The pages of files: the places with their folders, the files that match filters, and a single file.
 import { DetailPage } from '../../detail.tsx'
+// Every page loads it: with it here, the two files need no third one for what they share.
+import '../../engine.ts'
 import { ListPage } from '../../list.tsx'
 import { detailAt, listAt } from '../../model.ts'
 import { href, type PageProps } from '../../router.ts'
