@@ -5,9 +5,17 @@ import { useBulk } from './bulk.tsx'
 import { Filters, type Go } from './filters.tsx'
 import { CreateDialog } from './form.tsx'
 import type { ConsoleField } from './model-types.ts'
-import { model, pathOfCreated, pathOfItem, shownTitle, valueAt, type List } from './model.ts'
+import {
+  model,
+  pathOfCreated,
+  pathOfItem,
+  shownTitle,
+  takesAllProjects,
+  valueAt,
+  type List,
+} from './model.ts'
 import { learn, nameOf, remember } from './names.ts'
-import { fill, href, navigate, placeNames } from './router.ts'
+import { currentPlace, fill, href, navigate, placeIn, placeNames } from './router.ts'
 import { call, isAllowed, isPossible, type Input } from './session.ts'
 import { createdIn, timeField, timeName } from './times.ts'
 import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
@@ -73,6 +81,7 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
           reload={page.reload}
         />
       </header>
+      <PlaceNote list={list} />
       {children?.(page.value?.data ?? [])}
       <Filters filters={[...list.filters, ...timesOf(list)]} query={query} go={go} />
       <Rows page={page} {...{ values, query, go }} list={{ ...list, columns }} />
@@ -222,21 +231,7 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
     model.details.find(({ path }) => path === list.item) ?? {}
   const canRemove = go !== null && isAllowed(remove) && rows.every(({ id }) => typeof id === 'string')
   useEffect(() => setSelected(new Set()), [rows])
-  const isPlaced = placeNames.some((name) => query.has(name) && !isForConsole(list, name))
-  if (rows.length === 0)
-    return (
-      <p class="empty">
-        {[...query.keys()].some((name) => !placeNames.some((each) => each === name))
-          ? 'Nothing matches. Remove a filter to see more.'
-          : `There are no ${list.title.toLowerCase()}${isPlaced ? ' here' : ''} yet.`}
-        {isPlaced && (
-          <>
-            {' '}
-            <a href={href(fill(list.path, values), {}, {})}>Show all that you can see</a>
-          </>
-        )}
-      </p>
-    )
+  if (rows.length === 0) return <Empty {...{ list, values, query }} isWhole={go !== null} />
   const toggle = (id: string): void => {
     const changed = new Set(selected)
     if (!changed.delete(id)) changed.add(id)
@@ -315,6 +310,53 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
         </table>
       </div>
     </>
+  )
+}
+
+type EmptyProps = Pick<Props, 'list' | 'values' | 'query'> & { isWhole: boolean }
+
+/**
+ * Says that a list is empty, and leads to the items outside of the chosen project or organization, if there are
+ * some. Without a choice, lists with the filter `project_id=*` have only the items outside of projects.
+ */
+function Empty({ list, values, query, isWhole }: EmptyProps) {
+  const isFiltered = [...query.keys()].some((name) => !placeNames.some((each) => each === name))
+  const chosen = placeNames.find((name) => name in placeIn(query) && !isForConsole(list, name))
+  const all: Record<string, string> = takesAllProjects(list) ? { project_id: '*' } : {}
+  const isAll =
+    new URLSearchParams(all).get('project_id') === query.get('project_id') && chosen !== 'organization_id'
+  const others = useLoaded(async () => {
+    if (!isWhole || isFiltered || isAll) return false
+    return (await call(list.operation, { path: values, query: { ...all, limit: 1 } })).data.data.length > 0
+  }, `${query}`)
+  if (isWhole && others.value === null && others.failure === null) return <Skeleton />
+  const where = chosen !== undefined ? ' here' : others.value === true ? ' outside of projects' : ''
+  return (
+    <div class="empty">
+      <p>
+        {isFiltered
+          ? 'Nothing matches. Remove a filter to see more.'
+          : `There are no ${list.title.toLowerCase()}${where} yet.`}
+      </p>
+      {others.value === true && (
+        <p>
+          There are others. <a href={href(fill(list.path, values), all, {})}>Show all that you can see</a>
+        </p>
+      )}
+    </div>
+  )
+}
+
+/** Says that a list is not of the chosen project or organization alone. */
+export function PlaceNote({ list }: { list: List }) {
+  const [name] = Object.keys(currentPlace())
+  if (name === undefined || list.path.includes('{') || list.filters.some((filter) => filter.name === name))
+    return null
+  return (
+    <p class="soft">
+      These are of your whole account, not only of the chosen{' '}
+      {name === 'project_id' ? 'project' : 'organization'}.
+    </p>
   )
 }
 

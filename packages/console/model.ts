@@ -113,6 +113,10 @@ export const pageOf = (path: string): Pick<List, 'title' | 'operation' | 'words'
 export const listOf = (prefix: string): List | undefined =>
   model.lists.find((each) => each.prefix === prefix && !each.path.includes('{'))
 
+/** Whether a list has the filter `project_id=*`, for the items of all projects and those outside of them. */
+export const takesAllProjects = ({ filters }: List): boolean =>
+  filters.some(({ name, values }) => name === 'project_id' && values?.includes('*'))
+
 /** The path of the resource with an ID; null if the console has no page for it. */
 export function pathOfId(id: string): string | null {
   const prefix = /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1]

@@ -1,6 +1,6 @@
 // The names of resources by their IDs: what a list shows as its first column. One request for each kind.
 import { useEffect, useState } from 'preact/hooks'
-import { listOf, model, parameterOf, valueAt, type Detail, type List } from './model.ts'
+import { listOf, model, parameterOf, takesAllProjects, valueAt, type Detail, type List } from './model.ts'
 import { currentPlace, placeNames } from './router.ts'
 import { call, isAllowed } from './session.ts'
 
@@ -70,8 +70,7 @@ export async function namesOf(prefix: string, isAgain = false): Promise<void> {
     ),
   )
   // Without a chosen project those of all.
-  const takesAll = list.filters.some(({ name, values }) => name === 'project_id' && values?.includes('*'))
-  if (takesAll && Object.keys(query).length === 0) query.project_id = '*'
+  if (takesAllProjects(list) && Object.keys(query).length === 0) query.project_id = '*'
   const key = `${prefix} ${JSON.stringify(query)}`
   if (isAgain || !loads.has(key)) loads.set(key, load(list, query))
   await loads.get(key)

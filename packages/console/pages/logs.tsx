@@ -3,7 +3,7 @@ import type { ComponentChild, ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { operationTable } from '../../../generated/client/operations.js'
 import { Filters } from '../filters.tsx'
-import { goFrom, isForConsole, Pages } from '../list.tsx'
+import { goFrom, isForConsole, Pages, PlaceNote } from '../list.tsx'
 import type { ConsoleField } from '../model-types.ts'
 import { listAt, model, parameterOf, pathOfId, requestOf } from '../model.ts'
 import { learn, nameAs, nameOf, prefixOf } from '../names.ts'
@@ -94,6 +94,7 @@ function Log({ path, query, filters, methods, columns, cells, title, children }:
       <header>
         <h1>{list.title}</h1>
       </header>
+      <PlaceNote list={list} />
       <Filters filters={fields} query={query} go={go} />
       {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
       {rows === undefined && loaded.failure === null && <Skeleton rows={12} />}

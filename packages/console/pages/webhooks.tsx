@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { useBulk } from '../bulk.tsx'
 import { DetailPage } from '../detail.tsx'
 import { Filters } from '../filters.tsx'
-import { goFrom, Pages } from '../list.tsx'
+import { goFrom, Pages, PlaceNote } from '../list.tsx'
 import { detailAt, listAt } from '../model.ts'
 import { remember } from '../names.ts'
 import { href, type PageProps } from '../router.ts'
@@ -93,6 +93,7 @@ export function DeliveriesPage({ path, query }: PageProps) {
       <header>
         <h1>{list.title}</h1>
       </header>
+      <PlaceNote list={list} />
       <div class="toolbar">
         <Segments
           label="State"

@@ -303,6 +303,34 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame([...complaints, ...seller.complaints], [])
   })
 
+  t.test(
+    'an empty list leads to the items of other places, and says what it is not limited to',
+    async (t) => {
+      const { page, complaints } = await open(t, '/ai/sessions')
+      await page.getByText('There are no chats yet.').waitFor()
+      t.equal(await page.getByRole('link', { name: 'Show all' }).count(), 0, 'there are none')
+      const body = { title: 'Pruning', project_id: own.id }
+      t.equal((await client.post('/ai/sessions', body)).status, 201)
+      for (const [place, words] of [
+        ['', 'There are no chats outside of projects yet.'],
+        [`?project_id=${inside.id}`, 'There are no chats here yet.'],
+      ]) {
+        await page.goto(`${server.url}/console/ai/sessions${place}`)
+        await page.getByText(words).waitFor()
+        await assertAccessible(t, page, words)
+        await page.getByRole('link', { name: 'Show all that you can see' }).click()
+        await page.getByRole('link', { name: 'Pruning' }).waitFor()
+      }
+      const note = page.getByText('These are of your whole account')
+      t.equal(await note.count(), 0)
+      for (const path of ['/webhooks/endpoints', '/webhooks/deliveries', '/requests']) {
+        await page.goto(`${server.url}/console${path}?project_id=${own.id}`)
+        await note.waitFor()
+      }
+      t.strictSame(complaints, [])
+    },
+  )
+
   t.test('what a person does not have yet is no error', async (t) => {
     const { page, complaints } = await open(t, '/user/avatar')
     await page.getByText('There is none yet.').waitFor()
