@@ -22,22 +22,13 @@ DO UPDATE SET chunks = c.chunks + excluded.chunks, tokens = c.tokens + excluded.
  * Adds chunks to the counts of their lexemes. `counts` is a JSON object: the number of chunks by lexeme.
  * @see prisma/sql/knowledge/add-to-lexemes.sql
  */
-export const addToLexemes = many<{ counts: object | string; knowledge_base_id: string }, AddToLexemesRow>(
+export const addToLexemes = many<{ knowledge_base_id: string; counts: object | string }, AddToLexemesRow>(
   'knowledge/add-to-lexemes',
-  `WITH counts AS MATERIALIZED (
-  SELECT key COLLATE "C" AS lexeme, value::int AS chunks FROM json_each_text($1::json)
-), known AS (
-  UPDATE lexemes l SET chunks = l.chunks + c.chunks FROM counts c
-  WHERE l.knowledge_base_id = $2 AND l.lexeme = c.lexeme RETURNING l.id, l.lexeme
-), added AS (
-  INSERT INTO lexemes (knowledge_base_id, lexeme, chunks)
-  SELECT $2, c.lexeme, c.chunks FROM counts c
-  WHERE NOT EXISTS (SELECT FROM lexemes l WHERE l.knowledge_base_id = $2
-    AND l.lexeme = c.lexeme)
-  RETURNING id, lexeme
-)
-SELECT * FROM known UNION ALL SELECT * FROM added`,
-  ['counts', 'knowledge_base_id'],
+  `INSERT INTO lexemes AS l (knowledge_base_id, lexeme, chunks)
+SELECT $1, key, value::int FROM json_each_text($2::json)
+ON CONFLICT (knowledge_base_id, lexeme) DO UPDATE SET chunks = l.chunks + excluded.chunks
+RETURNING id, lexeme`,
+  ['knowledge_base_id', 'counts'],
 )
 export interface AddToLexemesRow {
   id: number
@@ -117,20 +108,23 @@ export interface DeleteAllButLastDocumentsRow {
  * Deletes the chunks of a document.
  * @see prisma/sql/knowledge/delete-chunks.sql
  */
-export const deleteChunks = none<{ document_id: string }>(
+export const deleteChunks = one<{ knowledge_base_id: string; document_id: string }, DeleteChunksRow>(
   'knowledge/delete-chunks',
-  `DELETE FROM chunks WHERE document_id = $1`,
-  ['document_id'],
+  `SELECT remove_chunks($1, $2)`,
+  ['knowledge_base_id', 'document_id'],
 )
+export interface DeleteChunksRow {
+  remove_chunks: unknown | null
+}
 
 /**
  * Deletes the parsed text of a document.
  * @see prisma/sql/knowledge/delete-document-text.sql
  */
-export const deleteDocumentText = none<{ document_id: string }>(
+export const deleteDocumentText = none<{ knowledge_base_id: string; document_id: string }>(
   'knowledge/delete-document-text',
-  `DELETE FROM document_texts WHERE document_id = $1`,
-  ['document_id'],
+  `DELETE FROM document_texts WHERE knowledge_base_id = $1 AND document_id = $2`,
+  ['knowledge_base_id', 'document_id'],
 )
 
 /**
@@ -188,14 +182,24 @@ export interface DeleteDocumentsRow {
 }
 
 /**
+ * Deletes the entries of a knowledge base whose index entries are removed, up to the id `:last`.
+ * @see prisma/sql/knowledge/delete-index-removals.sql
+ */
+export const deleteIndexRemovals = none<{ knowledge_base_id: string; last: number | null }>(
+  'knowledge/delete-index-removals',
+  `DELETE FROM index_removals WHERE knowledge_base_id = $1 AND id <= $2::bigint`,
+  ['knowledge_base_id', 'last'],
+)
+
+/**
  * Deletes a batch of the lexemes of a deleted knowledge base.
  * @see prisma/sql/knowledge/delete-lexemes.sql
  */
 export const deleteLexemes = one<{ knowledge_base_id: string; limit: number }, DeleteLexemesRow>(
   'knowledge/delete-lexemes',
   `WITH deleted AS (
-  DELETE FROM lexemes
-  WHERE id = ANY(ARRAY(SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2))
+  DELETE FROM lexemes WHERE knowledge_base_id = $1 AND id = ANY(ARRAY(
+    SELECT id FROM lexemes WHERE knowledge_base_id = $1 LIMIT $2))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -212,9 +216,8 @@ export interface DeleteLexemesRow {
 export const deleteRemovedChunks = one<{ knowledge_base_id: string; limit: number }, DeleteRemovedChunksRow>(
   'knowledge/delete-removed-chunks',
   `WITH deleted AS (
-  DELETE FROM removed_chunks
-  WHERE id = ANY(ARRAY(SELECT id FROM removed_chunks WHERE knowledge_base_id = $1
-    LIMIT $2))
+  DELETE FROM removed_chunks WHERE knowledge_base_id = $1 AND id = ANY(ARRAY(
+    SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 LIMIT $2))
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -266,10 +269,11 @@ export interface FindDocumentByContentRow {
  * The parsed text of a document.
  * @see prisma/sql/knowledge/find-document-text.sql
  */
-export const findDocumentText = optional<{ document_id: string }, FindDocumentTextRow>(
+export const findDocumentText = optional<{ knowledge_base_id: string; document_id: string }, FindDocumentTextRow>(
   'knowledge/find-document-text',
-  `SELECT document_id, text, pages FROM document_texts WHERE document_id = $1`,
-  ['document_id'],
+  `SELECT document_id, text, pages FROM document_texts
+WHERE knowledge_base_id = $1 AND document_id = $2`,
+  ['knowledge_base_id', 'document_id'],
   { reads: true },
 )
 export interface FindDocumentTextRow {
@@ -463,14 +467,29 @@ export interface InsertKnowledgeBaseRow {
  * Whether the text differs from the stored text of the document.
  * @see prisma/sql/knowledge/is-new-text.sql
  */
-export const isNewText = one<{ document_id: string; text: string }, IsNewTextRow>(
+export const isNewText = one<{ knowledge_base_id: string; document_id: string; text: string }, IsNewTextRow>(
   'knowledge/is-new-text',
-  `SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = $1 AND text = $2) AS is_new`,
-  ['document_id', 'text'],
+  `SELECT count(*) = 0 AS is_new FROM document_texts
+WHERE knowledge_base_id = $1 AND document_id = $2 AND text = $3`,
+  ['knowledge_base_id', 'document_id', 'text'],
   { reads: true },
 )
 export interface IsNewTextRow {
   is_new: boolean
+}
+
+/**
+ * The newest entry that asks for the index entries of a knowledge base to be removed.
+ * @see prisma/sql/knowledge/last-index-removal.sql
+ */
+export const lastIndexRemoval = one<{ knowledge_base_id: string }, LastIndexRemovalRow>(
+  'knowledge/last-index-removal',
+  `SELECT max(id) AS id FROM index_removals WHERE knowledge_base_id = $1`,
+  ['knowledge_base_id'],
+  { reads: true },
+)
+export interface LastIndexRemovalRow {
+  id: number | null
 }
 
 /**
@@ -489,20 +508,20 @@ export interface ListBasesOfDeletedUsersRow {
 }
 
 /**
- * The knowledge bases with removed chunks, after the id `after`. Skips from one knowledge base to the next
+ * The knowledge bases with index entries to remove, after the id `after`. Skips from one knowledge base to the next
  * along the index (a loose index scan), regardless of the rows of each.
- * @see prisma/sql/knowledge/list-bases-with-removed-chunks.sql
+ * @see prisma/sql/knowledge/list-bases-with-index-removals.sql
  */
-export const listBasesWithRemovedChunks = many<{ after: string | null; limit: number }, ListBasesWithRemovedChunksRow>(
-  'knowledge/list-bases-with-removed-chunks',
+export const listBasesWithIndexRemovals = many<{ after: string | null; limit: number }, ListBasesWithIndexRemovalsRow>(
+  'knowledge/list-bases-with-index-removals',
   `WITH RECURSIVE bases AS (
   (
-    SELECT knowledge_base_id AS id FROM removed_chunks
+    SELECT knowledge_base_id AS id FROM index_removals
     WHERE $1::text IS NULL OR knowledge_base_id > $1 ORDER BY 1 LIMIT 1
   )
   UNION ALL
   SELECT (
-    SELECT knowledge_base_id FROM removed_chunks r WHERE r.knowledge_base_id > b.id ORDER BY 1 LIMIT 1
+    SELECT knowledge_base_id FROM index_removals r WHERE r.knowledge_base_id > b.id ORDER BY 1 LIMIT 1
   )
   FROM bases b WHERE b.id IS NOT NULL
 )
@@ -510,7 +529,7 @@ SELECT id FROM bases WHERE id IS NOT NULL LIMIT $2`,
   ['after', 'limit'],
   { reads: true },
 )
-export interface ListBasesWithRemovedChunksRow {
+export interface ListBasesWithIndexRemovalsRow {
   id: string
 }
 
@@ -655,13 +674,15 @@ export interface ListWaitingWorkspacesRow {
  */
 export const lockDocumentOfJob = optional<{ id: string; wanted: number }, LockDocumentOfJobRow>(
   'knowledge/lock-document-of-job',
-  `SELECT id, knowledge_base_id FROM documents
+  `SELECT id, knowledge_base_id, name, metadata FROM documents
 WHERE id = $1 AND wanted = $2 AND status IN ('queued', 'processing') FOR NO KEY UPDATE`,
   ['id', 'wanted'],
 )
 export interface LockDocumentOfJobRow {
   id: string
   knowledge_base_id: string
+  name: string
+  metadata: Record<string, string>
 }
 
 /**
@@ -1166,31 +1187,7 @@ export interface SetDocumentReadyRow {
  */
 export const subtractRemovedChunks = one<{ knowledge_base_id: string; limit: number }, SubtractRemovedChunksRow>(
   'knowledge/subtract-removed-chunks',
-  `WITH batch AS MATERIALIZED (
-  DELETE FROM removed_chunks
-  WHERE id = ANY(ARRAY(
-    SELECT id FROM removed_chunks WHERE knowledge_base_id = $1 ORDER BY id LIMIT $2))
-  RETURNING language, tokens, terms
-), removed_terms AS MATERIALIZED (
-  SELECT term, count(*)::int AS chunks FROM batch, unnest(terms) term GROUP BY 1
-),
-unused AS (DELETE FROM lexemes l USING removed_terms g WHERE l.id = g.term AND l.chunks = g.chunks),
-fewer AS (
-  UPDATE lexemes l SET chunks = l.chunks - g.chunks FROM removed_terms g
-  WHERE l.id = g.term AND l.chunks <> g.chunks
-),
-sizes AS MATERIALIZED (
-  SELECT language, count(*)::int AS chunks, sum(tokens) AS tokens FROM batch GROUP BY 1
-),
-emptied AS (
-  DELETE FROM chunk_counts c USING sizes s
-  WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks = s.chunks
-),
-smaller AS (
-  UPDATE chunk_counts c SET chunks = c.chunks - s.chunks, tokens = c.tokens - s.tokens FROM sizes s
-  WHERE c.knowledge_base_id = $1 AND c.language = s.language AND c.chunks <> s.chunks
-)
-SELECT count(*)::int AS n FROM batch`,
+  `SELECT subtract_removed_chunks($1, $2) AS "n"`,
   ['knowledge_base_id', 'limit'],
 )
 export interface SubtractRemovedChunksRow {
@@ -1266,12 +1263,15 @@ export interface UpdateDocumentRow {
 }
 
 /**
- * Stores the parsed text of a document.
+ * Stores the parsed text of a document, with what searches read of it.
  * @see prisma/sql/knowledge/upsert-document-text.sql
  */
-export const upsertDocumentText = none<{ document_id: string; text: string; pages: object | string | null }>(
+export const upsertDocumentText = none<{ knowledge_base_id: string; document_id: string; name: string; metadata: object | string; embedding_model: string | null; text: string; pages: object | string | null }>(
   'knowledge/upsert-document-text',
-  `INSERT INTO document_texts (document_id, text, pages) VALUES ($1, $2, $3)
-ON CONFLICT (document_id) DO UPDATE SET text = $2, pages = $3`,
-  ['document_id', 'text', 'pages'],
+  `INSERT INTO document_texts (knowledge_base_id, document_id, name, metadata, embedding_model, text, pages)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT (knowledge_base_id, document_id) DO UPDATE SET name = excluded.name,
+  metadata = excluded.metadata, embedding_model = excluded.embedding_model, is_searchable = true,
+  text = excluded.text, pages = excluded.pages`,
+  ['knowledge_base_id', 'document_id', 'name', 'metadata', 'embedding_model', 'text', 'pages'],
 )

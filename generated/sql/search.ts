@@ -22,58 +22,50 @@ export interface CountUnparsedDocumentsRow {
 }
 
 /**
- * The lexemes that each word stands for in the languages, and those of them that the knowledge bases
- * contain. The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from
- * scanning all lexemes.
+ * The lexemes that each word stands for in the languages, and those of them that a knowledge base contains.
+ * The limit is never reached. It keeps the planner, which estimates a thousand rows per word, from scanning
+ * all lexemes.
  * @see prisma/sql/search/find-lexemes.sql
  */
-export const findLexemes = many<{ words: readonly string[]; languages: readonly string[]; knowledge_base_ids: readonly string[] }, FindLexemesRow>(
+export const findLexemes = many<{ words: readonly string[]; languages: readonly string[]; knowledge_base_id: string }, FindLexemesRow>(
   'search/find-lexemes',
-  `SELECT v.n::int AS n, v.language AS "language", v.lexeme AS "lexeme", l.knowledge_base_id AS base, l.id,
-  l.chunks
+  `SELECT v.n::int AS n, v.language AS "language", v.lexeme AS "lexeme", l.id, l.chunks
 FROM (
   SELECT DISTINCT n, language,
     unnest(tsvector_to_array(to_tsvector(language::regconfig, unaccent(word)))) AS lexeme
   FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n), unnest($2::text[]) AS language
 ) v LEFT JOIN LATERAL (
   SELECT * FROM lexemes l
-  WHERE l.knowledge_base_id = ANY($3) AND l.lexeme = v.lexeme COLLATE "C" LIMIT 1000000
+  WHERE l.knowledge_base_id = $3 AND l.lexeme = v.lexeme COLLATE "C" LIMIT 1000000
 ) l ON true
-ORDER BY 1, 2, 3, 4`,
-  ['words', 'languages', 'knowledge_base_ids'],
+ORDER BY 1, 2, 3`,
+  ['words', 'languages', 'knowledge_base_id'],
   { reads: true },
 )
 export interface FindLexemesRow {
   n: number
   language: string
   lexeme: string
-  base: string | null
   id: number | null
   chunks: number | null
 }
 
 /**
- * The lexemes of the knowledge bases that are similar to words. The limit is that of `find-lexemes`.
+ * The lexemes of a knowledge base that are similar to words.
  * @see prisma/sql/search/find-similar-lexemes.sql
  */
-export const findSimilarLexemes = many<{ words: readonly string[]; knowledge_base_ids: readonly string[]; most: number }, FindSimilarLexemesRow>(
+export const findSimilarLexemes = many<{ knowledge_base_id: string; words: readonly string[]; most: number }, FindSimilarLexemesRow>(
   'search/find-similar-lexemes',
-  `SELECT w.n::int AS n, s.lexeme AS "lexeme", s.alike AS "alike", l.knowledge_base_id AS base, l.id, l.chunks
-FROM unnest($1::text[]) WITH ORDINALITY AS w (word, n),
-  similar_lexemes($2, unaccent(w.word), $3) s
-  CROSS JOIN LATERAL (
-    SELECT * FROM lexemes l
-    WHERE l.knowledge_base_id = ANY($2) AND l.lexeme = s.lexeme COLLATE "C" LIMIT 1000000
-  ) l
-ORDER BY 1, 3 DESC, 2, 4`,
-  ['words', 'knowledge_base_ids', 'most'],
+  `SELECT n AS "n", lexeme AS "lexeme", alike AS "alike", id AS "id", chunks AS "chunks"
+FROM similar_lexemes($1, ARRAY(
+  SELECT unaccent(word) FROM unnest($2::text[]) WITH ORDINALITY AS w (word, n) ORDER BY n), $3)`,
+  ['knowledge_base_id', 'words', 'most'],
   { reads: true },
 )
 export interface FindSimilarLexemesRow {
   n: number
   lexeme: string
   alike: number
-  base: string
   id: number
   chunks: number
 }
@@ -100,51 +92,57 @@ export interface FindStopWordsRow {
  * `rank-by-vector` with pgvector, an extension that the database may have.
  * @see prisma/sql/search/rank-by-vector-with-pgvector.sql
  */
-export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorWithPgvectorRow>(
+export const rankByVectorWithPgvector = many<{ embedding: readonly number[]; knowledge_base_id: string; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorWithPgvectorRow>(
   'search/rank-by-vector-with-pgvector',
-  `SELECT c.id, 1 - (c.embedding::vector <=> $1::real[]::vector) AS "score"
-FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
-WHERE ($2::text[] IS NULL
-    OR c.knowledge_base_id = ANY($2) AND c.embedding IS NOT NULL)
+  `SELECT c.id, c.document_id, 1 - (c.embedding::vector <=> $1::real[]::vector) AS "score"
+FROM chunks c JOIN document_texts t ON t.knowledge_base_id = c.knowledge_base_id
+  AND t.document_id = c.document_id AND t.is_searchable
+WHERE c.knowledge_base_id = $2 AND c.embedding IS NOT NULL
   AND ($3::text[] IS NULL OR c.id = ANY($3))
-  AND ($4::text[] IS NULL OR d.id = ANY($4))
-  AND ($5::jsonb IS NULL OR d.metadata @> $5)
+  AND ($4::text[] IS NULL OR t.document_id = ANY($4))
+  AND ($5::jsonb IS NULL OR t.metadata @> $5)
   AND ($6::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
-  AND ($8::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $8)
+    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $6::jsonpath, $7::jsonb,
+    true))
+  AND ($8::text IS NULL OR t.embedding_model IS NULL OR t.embedding_model = $8)
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
+  ['embedding', 'knowledge_base_id', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
   { searches: true },
 )
 export interface RankByVectorWithPgvectorRow {
   id: string
+  document_id: string
   score: number
 }
 
 /**
- * The chunks whose vectors are the most similar to :embedding, which has the length 1 like theirs.
+ * The chunks of a knowledge base whose vectors are the most similar to :embedding, which has the length 1 like
+ * theirs.
  * @see prisma/sql/search/rank-by-vector.sql
  */
-export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_ids: readonly string[] | null; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorRow>(
+export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_id: string; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorRow>(
   'search/rank-by-vector',
-  `SELECT c.id, (SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y)) AS "score"
-FROM chunks c JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
-WHERE ($2::text[] IS NULL
-    OR c.knowledge_base_id = ANY($2) AND c.embedding IS NOT NULL)
+  `SELECT c.id, c.document_id,
+  (SELECT sum(x * y) FROM unnest(c.embedding, $1::real[]) AS u (x, y)) AS "score"
+FROM chunks c JOIN document_texts t ON t.knowledge_base_id = c.knowledge_base_id
+  AND t.document_id = c.document_id AND t.is_searchable
+WHERE c.knowledge_base_id = $2 AND c.embedding IS NOT NULL
   AND ($3::text[] IS NULL OR c.id = ANY($3))
-  AND ($4::text[] IS NULL OR d.id = ANY($4))
-  AND ($5::jsonb IS NULL OR d.metadata @> $5)
+  AND ($4::text[] IS NULL OR t.document_id = ANY($4))
+  AND ($5::jsonb IS NULL OR t.metadata @> $5)
   AND ($6::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', d.id, 'metadata', d.metadata), $6::jsonpath, $7::jsonb, true))
-  AND ($8::text IS NULL OR d.embedding_model IS NULL OR d.embedding_model = $8)
+    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $6::jsonpath, $7::jsonb,
+    true))
+  AND ($8::text IS NULL OR t.embedding_model IS NULL OR t.embedding_model = $8)
   AND cardinality(c.embedding) = cardinality($1::real[])
 ORDER BY score DESC, c.id LIMIT 200`,
-  ['embedding', 'knowledge_base_ids', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
+  ['embedding', 'knowledge_base_id', 'chunk_ids', 'document_ids', 'metadata', 'condition', 'operands', 'embedding_model'],
   { searches: true },
 )
 export interface RankByVectorRow {
   id: string
+  document_id: string
   score: number
 }
 
@@ -152,25 +150,30 @@ export interface RankByVectorRow {
  * `rank-by-words` in the documents that filters select.
  * @see prisma/sql/search/rank-by-words-in-documents.sql
  */
-export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
+export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; knowledge_base_id: string; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
   'search/rank-by-words-in-documents',
   `WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
-    FROM chunks c JOIN documents d ON d.id = c.document_id AND ($3::text[] IS NULL OR d.id = ANY($3))
-  AND ($4::jsonb IS NULL OR d.metadata @> $4)
+    FROM chunks c JOIN document_texts t ON t.knowledge_base_id = c.knowledge_base_id
+      AND t.document_id = c.document_id AND ($3::text[] IS NULL OR t.document_id = ANY($3))
+  AND ($4::jsonb IS NULL OR t.metadata @> $4)
   AND ($5::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', d.id, 'metadata', d.metadata), $5::jsonpath, $6::jsonb, true))
-    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
+    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $5::jsonpath, $6::jsonb,
+    true))
+    WHERE c.knowledge_base_id = $7 AND c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
-    SELECT d.id FROM documents d
-    WHERE d.knowledge_base_id = ANY($7) AND lower(d.name) LIKE ANY($8)
-      AND ($3::text[] IS NULL OR d.id = ANY($3))
-  AND ($4::jsonb IS NULL OR d.metadata @> $4)
+    SELECT t.document_id FROM document_texts t
+    WHERE t.knowledge_base_id = $7 AND lower(t.name) LIKE ANY($8)
+      AND ($3::text[] IS NULL OR t.document_id = ANY($3))
+  AND ($4::jsonb IS NULL OR t.metadata @> $4)
   AND ($5::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', d.id, 'metadata', d.metadata), $5::jsonpath, $6::jsonb, true)) LIMIT 20) d,
-    LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $5::jsonpath, $6::jsonb,
+    true)) LIMIT 20) t,
+    LATERAL (SELECT c.ctid AS place FROM chunks c
+      WHERE c.knowledge_base_id = $7 AND c.document_id = t.document_id
+      ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
     weight * count * ($9::float8 + 1)
@@ -179,46 +182,51 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
-    FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest($12::text[], $13::bigint[], $14::int[], $15::float8[])
-        AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
-    WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
+    FROM candidates f
+      JOIN chunks c ON c.ctid = f.place AND c.knowledge_base_id = $7
+      JOIN unnest($12::bigint[], $13::int[], $14::float8[]) AS q (id, word, weight)
+        ON c.terms[width_bucket(q.id, c.terms)] = q.id
+    OFFSET 0
   ) s GROUP BY 1, 2
 ), ranked AS (
   SELECT f.place, coalesce(sum(s.weight), 0) AS score
   FROM candidates f LEFT JOIN matches s ON s.place = f.place
   GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200
 )
-SELECT c.id, r.score, unaccent(d.name) AS "name"
-FROM ranked r JOIN chunks c ON c.ctid = r.place
-JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
-  ['probes', 'limits', 'document_ids', 'metadata', 'condition', 'operands', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+SELECT c.id, c.document_id, r.score, unaccent(t.name) AS "name"
+FROM ranked r JOIN chunks c ON c.ctid = r.place AND c.knowledge_base_id = $7
+JOIN document_texts t ON t.knowledge_base_id = $7 AND t.document_id = c.document_id
+  AND t.is_searchable`,
+  ['probes', 'limits', 'document_ids', 'metadata', 'condition', 'operands', 'knowledge_base_id', 'name_patterns', 'k1', 'b', 'average_tokens', 'term_ids', 'term_words', 'term_weights'],
   { searches: true },
 )
 export interface RankByWordsInDocumentsRow {
   id: string
+  document_id: string
   score: number
   name: string
 }
 
 /**
- * Finds candidate chunks for words and ranks them by BM25; returns the best with the names of their
- * documents.
+ * Finds candidate chunks of a knowledge base for words and ranks them by BM25; returns the best with the names
+ * of their documents.
  * @see prisma/sql/search/rank-by-words.sql
  */
-export const rankByWords = many<{ probes: readonly string[]; limits: readonly number[]; knowledge_base_ids: readonly string[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; bases: readonly string[]; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsRow>(
+export const rankByWords = many<{ probes: readonly string[]; limits: readonly number[]; knowledge_base_id: string; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsRow>(
   'search/rank-by-words',
   `WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
     FROM chunks c
-    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
+    WHERE c.knowledge_base_id = $3 AND c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
-    SELECT d.id FROM documents d
-    WHERE d.knowledge_base_id = ANY($3) AND lower(d.name) LIKE ANY($4)
-      LIMIT 20) d,
-    LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+    SELECT t.document_id FROM document_texts t
+    WHERE t.knowledge_base_id = $3 AND lower(t.name) LIKE ANY($4)
+      LIMIT 20) t,
+    LATERAL (SELECT c.ctid AS place FROM chunks c
+      WHERE c.knowledge_base_id = $3 AND c.document_id = t.document_id
+      ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
     weight * count * ($5::float8 + 1)
@@ -227,75 +235,73 @@ export const rankByWords = many<{ probes: readonly string[]; limits: readonly nu
   FROM (
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
-    FROM candidates f JOIN chunks c ON c.ctid = f.place
-      JOIN unnest($8::text[], $9::bigint[], $10::int[], $11::float8[])
-        AS q (base, id, word, weight) ON q.base = c.knowledge_base_id
-    WHERE c.terms[width_bucket(q.id, c.terms)] = q.id OFFSET 0
+    FROM candidates f
+      JOIN chunks c ON c.ctid = f.place AND c.knowledge_base_id = $3
+      JOIN unnest($8::bigint[], $9::int[], $10::float8[]) AS q (id, word, weight)
+        ON c.terms[width_bucket(q.id, c.terms)] = q.id
+    OFFSET 0
   ) s GROUP BY 1, 2
 ), ranked AS (
   SELECT f.place, coalesce(sum(s.weight), 0) AS score
   FROM candidates f LEFT JOIN matches s ON s.place = f.place
   GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200
 )
-SELECT c.id, r.score, unaccent(d.name) AS "name"
-FROM ranked r JOIN chunks c ON c.ctid = r.place
-JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'`,
-  ['probes', 'limits', 'knowledge_base_ids', 'name_patterns', 'k1', 'b', 'average_tokens', 'bases', 'term_ids', 'term_words', 'term_weights'],
+SELECT c.id, c.document_id, r.score, unaccent(t.name) AS "name"
+FROM ranked r JOIN chunks c ON c.ctid = r.place AND c.knowledge_base_id = $3
+JOIN document_texts t ON t.knowledge_base_id = $3 AND t.document_id = c.document_id
+  AND t.is_searchable`,
+  ['probes', 'limits', 'knowledge_base_id', 'name_patterns', 'k1', 'b', 'average_tokens', 'term_ids', 'term_words', 'term_weights'],
   { reads: true },
 )
 export interface RankByWordsRow {
   id: string
+  document_id: string
   score: number
   name: string
 }
 
 /**
- * The beginnings of the texts of chunks.
- * @see prisma/sql/search/read-chunk-texts.sql
+ * Chunks of a knowledge base.
+ * @see prisma/sql/search/read-chunks.sql
  */
-export const readChunkTexts = many<{ length: number; ids: readonly string[] }, ReadChunkTextsRow>(
-  'search/read-chunk-texts',
-  `SELECT id, left(text, $1) AS "text" FROM chunks WHERE id = ANY($2)`,
-  ['length', 'ids'],
+export const readChunks = many<{ knowledge_base_id: string; ids: readonly string[] }, ReadChunksRow>(
+  'search/read-chunks',
+  `SELECT id, document_id, heading, page, start_index, end_index, text
+FROM chunks WHERE knowledge_base_id = $1 AND id = ANY($2)`,
+  ['knowledge_base_id', 'ids'],
   { reads: true },
 )
-export interface ReadChunkTextsRow {
+export interface ReadChunksRow {
   id: string
-  text: string
-}
-
-/**
- * The passages for ranked chunks. Returns fewer than were ranked if documents or the caller's membership
- * were removed in the meantime.
- * @see prisma/sql/search/read-passages.sql
- */
-export const readPassages = many<{ chunk_ids: readonly string[]; scores: readonly number[]; user_id: string; project_ids: readonly string[] | null; limit: number }, ReadPassagesRow>(
-  'search/read-passages',
-  `SELECT c.id AS chunk_id, c.document_id, k.workspace_id, d.file_id, d.name, c.heading, c.page, c.start_index,
-  c.end_index, c.text, r.score AS "score", d.metadata, d.revision, d.content_type
-FROM unnest($1::text[], $2::float8[]) WITH ORDINALITY AS r (id, score, place)
-  JOIN chunks c ON c.id = r.id JOIN documents d ON d.id = c.document_id AND d.status <> 'failed'
-  JOIN knowledge_bases k ON k.id = d.knowledge_base_id
-WHERE CASE WHEN k.project_id IS NULL THEN k.owner_id = $3 AND $4::text[] IS NULL
-  ELSE ($4 IS NULL OR k.project_id = ANY($4)) AND EXISTS (
-    SELECT FROM members m JOIN projects p ON p.id = m.project_id
-    WHERE m.project_id = k.project_id AND m.user_id = $3 AND m.ai_role IS NOT NULL
-      AND p.status <> 'deleted') END ORDER BY r.place LIMIT $5`,
-  ['chunk_ids', 'scores', 'user_id', 'project_ids', 'limit'],
-  { reads: true },
-)
-export interface ReadPassagesRow {
-  chunk_id: string
   document_id: string
-  workspace_id: string
-  file_id: string | null
-  name: string
   heading: string | null
   page: number | null
   start_index: number
   end_index: number
   text: string
-  score: number
+}
+
+/**
+ * The documents of ranked chunks, without those that were deleted or that the caller may no longer read.
+ * @see prisma/sql/search/read-documents.sql
+ */
+export const readDocuments = many<{ ids: readonly string[]; user_id: string; project_ids: readonly string[] | null }, ReadDocumentsRow>(
+  'search/read-documents',
+  `SELECT d.id AS document_id, k.workspace_id, d.file_id, d.name, d.metadata, d.revision, d.content_type
+FROM documents d JOIN knowledge_bases k ON k.id = d.knowledge_base_id
+WHERE d.id = ANY($1) AND d.status <> 'failed' AND CASE WHEN k.project_id IS NULL THEN k.owner_id = $2 AND $3::text[] IS NULL
+  ELSE ($3 IS NULL OR k.project_id = ANY($3)) AND EXISTS (
+    SELECT FROM members m JOIN projects p ON p.id = m.project_id
+    WHERE m.project_id = k.project_id AND m.user_id = $2 AND m.ai_role IS NOT NULL
+      AND p.status <> 'deleted') END`,
+  ['ids', 'user_id', 'project_ids'],
+  { reads: true },
+)
+export interface ReadDocumentsRow {
+  document_id: string
+  workspace_id: string
+  file_id: string | null
+  name: string
   metadata: Record<string, string>
   revision: number
   content_type: string

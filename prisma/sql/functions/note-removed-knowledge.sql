@@ -1,11 +1,10 @@
--- Queues the word counts of a deleted knowledge base for deletion.
+-- Queues the index of a deleted knowledge base for deletion.
 CREATE OR REPLACE FUNCTION note_removed_knowledge()
 RETURNS trigger
 LANGUAGE plpgsql
 AS $function$
 BEGIN
-  INSERT INTO removed_chunks (knowledge_base_id, language, tokens, terms) SELECT id, 'simple', 0, '{}' FROM
-    removed;
+  INSERT INTO index_removals (knowledge_base_id) SELECT id FROM removed;
   RETURN NULL;
 END $function$;
 

@@ -1,3 +1,3 @@
 -- Deletes the chunks of a document.
--- @none
-DELETE FROM chunks WHERE document_id = :document_id
+-- @one
+SELECT remove_chunks(:knowledge_base_id, :document_id)

@@ -1,3 +1,4 @@
 -- Whether the text differs from the stored text of the document.
 -- @one
-SELECT NOT EXISTS (SELECT FROM document_texts WHERE document_id = :document_id AND text = :text) AS is_new
+SELECT count(*) = 0 AS is_new FROM document_texts
+WHERE knowledge_base_id = :knowledge_base_id AND document_id = :document_id AND text = :text

@@ -1,4 +1,7 @@
--- Stores the parsed text of a document.
+-- Stores the parsed text of a document, with what searches read of it.
 -- @none
-INSERT INTO document_texts (document_id, text, pages) VALUES (:document_id, :text, :pages?)
-ON CONFLICT (document_id) DO UPDATE SET text = :text, pages = :pages
+INSERT INTO document_texts (knowledge_base_id, document_id, name, metadata, embedding_model, text, pages)
+VALUES (:knowledge_base_id, :document_id, :name, :metadata, :embedding_model?, :text, :pages?)
+ON CONFLICT (knowledge_base_id, document_id) DO UPDATE SET name = excluded.name,
+  metadata = excluded.metadata, embedding_model = excluded.embedding_model, is_searchable = true,
+  text = excluded.text, pages = excluded.pages

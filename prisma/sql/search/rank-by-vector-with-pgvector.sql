@@ -1,5 +1,5 @@
 -- `rank-by-vector` with pgvector, an extension that the database may have.
 -- @many searches
-SELECT c.id, 1 - (c.embedding::vector <=> :embedding::real[]::vector) AS "score!"
+SELECT c.id, c.document_id, 1 - (c.embedding::vector <=> :embedding::real[]::vector) AS "score!"
 {compared-chunks}
 ORDER BY score DESC, c.id LIMIT 200

@@ -3,12 +3,15 @@
 WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest(:probes::text[], :limits::int[]) AS p (terms, most), LATERAL (
     SELECT c.ctid AS place
-    FROM chunks c JOIN documents d ON d.id = c.document_id AND {is-selected}
-    WHERE c.terms @> p.terms::bigint[] LIMIT p.most) c
+    FROM chunks c JOIN document_texts t ON t.knowledge_base_id = c.knowledge_base_id
+      AND t.document_id = c.document_id AND {is-selected}
+    WHERE c.knowledge_base_id = :knowledge_base_id AND c.terms @> p.terms::bigint[] LIMIT p.most) c
   UNION
   SELECT c.place FROM (
-    SELECT d.id FROM documents d
-    WHERE d.knowledge_base_id = ANY(:knowledge_base_ids) AND lower(d.name) LIKE ANY(:name_patterns)
-      AND {is-selected} LIMIT 20) d,
-    LATERAL (SELECT c.ctid AS place FROM chunks c WHERE c.document_id = d.id ORDER BY c.position LIMIT 3) c
+    SELECT t.document_id FROM document_texts t
+    WHERE t.knowledge_base_id = :knowledge_base_id AND lower(t.name) LIKE ANY(:name_patterns)
+      AND {is-selected} LIMIT 20) t,
+    LATERAL (SELECT c.ctid AS place FROM chunks c
+      WHERE c.knowledge_base_id = :knowledge_base_id AND c.document_id = t.document_id
+      ORDER BY c.position LIMIT 3) c
 ), {ranked-candidates}

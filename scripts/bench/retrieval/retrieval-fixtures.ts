@@ -105,9 +105,9 @@ export async function addDocument(
         metadata,
         status: 'ready',
         revision: 1,
-        text: { create: { text } },
       },
     })
+    await tx.prisma.documentText.create({ data: { documentId: id, knowledgeBaseId, name, metadata, text } })
     await replaceChunks(tx, { id, knowledgeBaseId }, chunks, {
       language,
       embeddings: embed === undefined ? null : chunks.map((chunk) => embed(chunk.text)),
@@ -132,8 +132,8 @@ const selectMismatches = statement<{ wrong: number }>(`
     FROM chunks GROUP BY 1, 2
   )
   SELECT (
-      SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id
-      WHERE (l.knowledge_base_id, l.chunks) IS DISTINCT FROM (t.knowledge_base_id, t.chunks)
+      SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id AND t.knowledge_base_id = l.knowledge_base_id
+      WHERE l.chunks IS DISTINCT FROM t.chunks
     )::int + (
       SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language)
       WHERE (s.chunks, s.tokens) IS DISTINCT FROM (z.chunks, z.tokens)

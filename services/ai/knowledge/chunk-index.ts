@@ -60,7 +60,7 @@ export async function replaceChunks(
     throw new Error(`${embeddings.length} embeddings for ${chunks.length} chunks`)
   const lexemes = extracted ?? (await extractLexemes(tx, chunks, language))
   await sql.holdLexemes(tx, { knowledge_base_id: knowledgeBaseId })
-  await sql.deleteChunks(tx, { document_id: id })
+  await sql.deleteChunks(tx, { knowledge_base_id: knowledgeBaseId, document_id: id })
   const lexemeIds = await countLexemes(tx, knowledgeBaseId, lexemes)
   if (chunks.length > 0)
     await sql.addToChunkCounts(tx, {
@@ -118,25 +118,39 @@ function toTerms(
   return { terms: terms.map(({ id }) => id), counts: terms.map(({ count }) => count) }
 }
 
+interface Base {
+  knowledge_base_id: string
+}
+
+/** The removed chunks that are done, and whether there are more. */
+interface Batch {
+  removed: number
+  more: boolean
+}
+
 /**
  * Subtracts a batch of removed chunks from the counts of a knowledge base. If the knowledge base itself is
  * deleted, deletes a batch of its lexemes instead. Does nothing while another transaction changes the
  * lexemes.
- * @returns the number of removed chunks that are done, and whether there are more.
  */
-export async function subtractRemovedChunks(
-  tx: Transaction,
-  knowledgeBaseId: string,
-): Promise<{ removed: number; more: boolean }> {
+export async function subtractRemovedChunks(tx: Transaction, knowledgeBaseId: string): Promise<Batch> {
   // The lock needs its own statement: the snapshots of the next ones then include what the last holder
   // committed.
   const base = { knowledge_base_id: knowledgeBaseId }
   const { locked, exists } = await sql.tryHoldLexemes(tx, base)
   if (!locked) return { removed: 0, more: false }
-  if (exists) {
-    const { n } = await sql.subtractRemovedChunks(tx, { ...base, limit: batchSize.removedChunks })
-    return { removed: n, more: n === batchSize.removedChunks }
-  }
+  const { id: last } = await sql.lastIndexRemoval(tx, base)
+  const more = exists ? await subtractBatch(tx, base) : await deleteBatch(tx, base)
+  if (!more.more) await sql.deleteIndexRemovals(tx, { ...base, last })
+  return more
+}
+
+async function subtractBatch(tx: Transaction, base: Base): Promise<Batch> {
+  const { n } = await sql.subtractRemovedChunks(tx, { ...base, limit: batchSize.removedChunks })
+  return { removed: n, more: n === batchSize.removedChunks }
+}
+
+async function deleteBatch(tx: Transaction, base: Base): Promise<Batch> {
   const lexemes = await sql.deleteLexemes(tx, { ...base, limit: batchSize.lexemes })
   if (lexemes.n === batchSize.lexemes) return { removed: 0, more: true }
   const { n } = await sql.deleteRemovedChunks(tx, { ...base, limit: batchSize.lexemes })

@@ -228,8 +228,14 @@ export async function deleteDocumentsOfFiles(
  * The parsed text, which the offsets of chunks and citations refer to. Throws 409 unless the document is
  * ready.
  */
-export async function getDocumentText(db: Db, { id, status }: KnowledgeDocument): Promise<DocumentText> {
-  const text = status === 'ready' ? await sql.findDocumentText(db, { document_id: id }) : undefined
+export async function getDocumentText(
+  db: Db,
+  { id, knowledge_base_id: base, status }: KnowledgeDocument,
+): Promise<DocumentText> {
+  const text =
+    status === 'ready'
+      ? await sql.findDocumentText(db, { knowledge_base_id: base, document_id: id })
+      : undefined
   if (text === undefined) throw invalidState('document', status)
   return text
 }

@@ -259,10 +259,18 @@ class IndexingRun {
     { text, pages, chunks, tokens, charset, warnings }: ParseResult,
     indexed: Parameters<typeof replaceChunks>[3],
   ): Outcome {
-    return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
-      const { is_new: isNew } = await sql.isNewText(tx, { document_id: id, text })
-      const pagesJson = pages === null ? null : JSON.stringify(pages)
-      await sql.upsertDocumentText(tx, { document_id: id, text, pages: pagesJson })
+    return async (tx, { id, knowledge_base_id: knowledgeBaseId, name, metadata }) => {
+      const document = { knowledge_base_id: knowledgeBaseId, document_id: id }
+      const embeddingModel = indexed.embeddings === null ? null : this.#options.embed!.model
+      const { is_new: isNew } = await sql.isNewText(tx, { ...document, text })
+      await sql.upsertDocumentText(tx, {
+        ...document,
+        name,
+        metadata,
+        embedding_model: embeddingModel,
+        text,
+        pages: pages === null ? null : JSON.stringify(pages),
+      })
       await replaceChunks(tx, { id, knowledgeBaseId }, chunks, indexed)
       const updated = await sql.setDocumentReady(tx, {
         id,
@@ -271,7 +279,7 @@ class IndexingRun {
         warnings: JSON.stringify(toWarnings(warnings)),
         tokens,
         chunk_count: chunks.length,
-        embedding_model: indexed.embeddings === null ? null : this.#options.embed!.model,
+        embedding_model: embeddingModel,
       })
       await this.#options.events.emit(tx, 'document.ready', updated, { userId: updated.owner_id })
     }
@@ -281,7 +289,7 @@ class IndexingRun {
   #failed(failure: Failure, warnings: Warnings = []): Outcome {
     return async (tx, { id, knowledge_base_id: knowledgeBaseId }) => {
       if (failure.code !== 'unavailable') {
-        await sql.deleteDocumentText(tx, { document_id: id })
+        await sql.deleteDocumentText(tx, { knowledge_base_id: knowledgeBaseId, document_id: id })
         await replaceChunks(tx, { id, knowledgeBaseId }, [], { language: 'simple', embeddings: null })
         await sql.resetIndexFields(tx, { id })
       }

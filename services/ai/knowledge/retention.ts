@@ -38,13 +38,13 @@ export function removedChunkTasks(): RetentionTask[] {
   return [
     {
       name: 'index entries of removed chunks',
-      step: deleteEach({ list: listWithRemovedChunks, remove: subtractRemovedChunks }),
+      step: deleteEach({ list: listWithIndexRemovals, remove: subtractRemovedChunks }),
     },
   ]
 }
 
-async function listWithRemovedChunks(db: Db, after: string | null): Promise<string[]> {
-  const found = await sql.listBasesWithRemovedChunks(db, { after, limit: batchSize.knowledgeBases })
+async function listWithIndexRemovals(db: Db, after: string | null): Promise<string[]> {
+  const found = await sql.listBasesWithIndexRemovals(db, { after, limit: batchSize.knowledgeBases })
   return found.map(({ id }) => id)
 }
 

@@ -5,7 +5,9 @@ import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import { escapeLike } from '../../../infra/database/pagination.ts'
 import { foldAccents, tokenize } from '../knowledge/tokenize.ts'
-import { compareRanked, type RankedChunk } from './fusion.ts'
+import { truncateText } from '../../../infra/text.ts'
+import type { ChunkReader } from './chunk-reader.ts'
+import { compareRanked, rankInEach, type RankedChunk } from './fusion.ts'
 import { createPairWeigher } from './word-pairs.ts'
 import { matchingForms, totalWeight, type WeightedWord } from './query-words.ts'
 import { filterParameters, type DocumentFilters } from './filters.ts'
@@ -13,7 +15,7 @@ import type { SearchScope } from './scope.ts'
 
 /** Candidates in all knowledge bases together, without those of frequent words. */
 const maxCandidates = 1_000
-/** The best chunks that are ranked again by word pairs, and the characters of each that are read for it. */
+/** The best chunks that are ranked again by word pairs, and the characters of each that are compared. */
 const maxReranked = 30
 const maxTextLength = 20_000
 const bm25 = { k1: 1.2, b: 0.75 }
@@ -35,29 +37,38 @@ export async function rankByWords(
   filters: DocumentFilters,
 ): Promise<RankedChunk[]> {
   if (words.length === 0) return []
-  const probes = probesOf(scope, words)
-  const terms = words.flatMap((word, i) => word.terms.map((term) => ({ ...term, word: i })))
-  const parameters = {
-    probes: probes.map(({ ids }) => `{${ids}}`),
-    limits: probes.map(({ limit }) => limit),
-    knowledge_base_ids: scope.ids,
-    name_patterns: namePatterns(words),
-    bases: terms.map(({ base }) => base),
-    term_ids: terms.map(({ id }) => id),
-    term_words: terms.map(({ word }) => word),
-    term_weights: terms.map(({ weight }) => weight),
-    average_tokens: scope.averageTokens,
-    ...bm25,
-  }
+  const namePatternsOfWords = namePatterns(words)
   const filter = filterParameters(filters)
-  const rows = Object.values(filter).every((parameter) => parameter === null)
-    ? await sql.rankByWords(db, parameters)
-    : await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
+  const isFiltered = Object.values(filter).some((parameter) => parameter !== null)
   const total = totalWeight(words)
-  return rows
-    .map(({ id, score, name }) => ({ id, score: (score + weightOfName(name, words)) / total }))
-    .filter(({ score }) => score > 0)
-    .sort(compareRanked)
+  return await rankInEach(scope, async (base) => {
+    const probes = probesOf(base, words, Math.max(100, Math.floor(maxCandidates / scope.ids.length)))
+    const terms = words.flatMap((word, i) =>
+      word.terms.filter((term) => term.base === base).map((term) => ({ ...term, word: i })),
+    )
+    const parameters = {
+      knowledge_base_id: base,
+      probes: probes.map(({ ids }) => `{${ids}}`),
+      limits: probes.map(({ limit }) => limit),
+      name_patterns: namePatternsOfWords,
+      term_ids: terms.map(({ id }) => id),
+      term_words: terms.map(({ word }) => word),
+      term_weights: terms.map(({ weight }) => weight),
+      average_tokens: scope.averageTokens,
+      ...bm25,
+    }
+    const rows = isFiltered
+      ? await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
+      : await sql.rankByWords(db, parameters)
+    return rows
+      .map(({ id, document_id: documentId, score, name }) => ({
+        id,
+        knowledgeBaseId: base,
+        documentId,
+        score: (score + weightOfName(name, words)) / total,
+      }))
+      .filter(({ score }) => score > 0)
+  })
 }
 
 /** An index lookup for candidates: up to `limit` chunks that contain all of the lexemes. */
@@ -66,16 +77,11 @@ interface Probe {
   limit: number
 }
 
-function probesOf(scope: SearchScope, words: WeightedWord[]): Probe[] {
-  const limit = Math.max(100, Math.floor(maxCandidates / scope.ids.length))
-  return scope.ids.flatMap((base) => probesOfBase(base, words, limit))
-}
-
 /**
  * All chunks of the rarest words, until `limit` is reached. For the remaining, frequent words: chunks that
  * contain several of them, and some that contain one.
  */
-function probesOfBase(base: string, words: WeightedWord[], limit: number): Probe[] {
+function probesOf(base: string, words: WeightedWord[], limit: number): Probe[] {
   const probes: Probe[] = []
   let remaining = limit
   const frequent: number[] = []
@@ -119,19 +125,19 @@ function weightOfName(name: string, words: WeightedWord[]): number {
  * Ranks the best chunks again, with a bonus for adjacent words of the query that are also close in the chunk.
  */
 export async function rerankByPairs(
-  db: SqlClient,
+  chunks: ChunkReader,
   ranked: RankedChunk[],
   words: WeightedWord[],
 ): Promise<RankedChunk[]> {
   if (words.length < 2 || ranked.length < 2) return ranked
   const total = totalWeight(words)
   const best = ranked.slice(0, maxReranked)
-  const rows = await sql.readChunkTexts(db, { ids: best.map(({ id }) => id), length: maxTextLength })
-  const texts = new Map(rows.map(({ id, text }) => [id, text]))
+  const texts = await chunks.read(best)
   const weighPairs = createPairWeigher(words)
-  const reranked = best.map(({ id, score }) => {
-    const tokens = tokenize(foldAccents(texts.get(id) ?? ''))
-    return { id, score: score + (pairWeight * weighPairs(tokens)) / total }
+  const reranked = best.map((chunk) => {
+    const text = truncateText(texts.get(chunk.id)?.text ?? '', maxTextLength)
+    const tokens = tokenize(foldAccents(text))
+    return { ...chunk, score: chunk.score + (pairWeight * weighPairs(tokens)) / total }
   })
   return [...reranked.sort(compareRanked), ...ranked.slice(maxReranked)]
 }

@@ -42,14 +42,12 @@ export async function findQueryWords(
   query: string,
 ): Promise<WeightedWord[]> {
   const texts = [...new Set(tokenize(query))].slice(0, maxWords.lookedUp)
-  const rows = await sql.findLexemes(db, {
-    knowledge_base_ids: scope.ids,
-    words: texts,
-    languages: ['simple', ...scope.languages],
-  })
+  const rows = await findInEach(scope, (base) =>
+    sql.findLexemes(db, { ...base, words: texts, languages: ['simple', ...scope.languages] }),
+  )
   const stopWords = stopWordsOf(rows, texts.length, scope.languages)
   const significant = texts.map((_, i) => i + 1).filter((n) => !stopWords.has(n))
-  const rowsByWord = texts.map((): sql.FindLexemesRow[] => [])
+  const rowsByWord = texts.map((): FoundLexeme[] => [])
   for (const row of rows) rowsByWord[row.n - 1].push(row)
   // A query of stop words only, such as "to be or not to be", searches for them.
   const positions = significant.length > 0 ? significant : [...stopWords]
@@ -66,7 +64,7 @@ export async function findQueryWords(
  * The positions of the stop words, in one language: the one that classifies the most words as stop words. A
  * stop word of one language, such as German `die`, may be significant in another.
  */
-function stopWordsOf(rows: sql.FindLexemesRow[], count: number, languages: string[]): Set<number> {
+function stopWordsOf(rows: FoundLexeme[], count: number, languages: string[]): Set<number> {
   let most = new Set<number>()
   for (const language of languages) {
     const kept = new Set(rows.filter((row) => row.language === language).map(({ n }) => n))
@@ -76,14 +74,28 @@ function stopWordsOf(rows: sql.FindLexemesRow[], count: number, languages: strin
   return most
 }
 
-/** A lexeme that a knowledge base contains. */
-type KnownLexeme = sql.FindLexemesRow & { base: string; id: number; chunks: number }
+/** A lexeme of a word, and what a knowledge base has of it. */
+type FoundLexeme = sql.FindLexemesRow & { base: string }
 
-function isKnown(row: sql.FindLexemesRow): row is KnownLexeme {
-  return row.base !== null
+/** A lexeme that a knowledge base contains. */
+type KnownLexeme = FoundLexeme & { id: number; chunks: number }
+
+function isKnown(row: FoundLexeme): row is KnownLexeme {
+  return row.id !== null
 }
 
-function toWord(rows: sql.FindLexemesRow[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
+/** The rows of each knowledge base, one after the other, as in `rankInEach`. */
+async function findInEach<Row>(
+  { ids }: SearchScope,
+  find: (base: { knowledge_base_id: string }) => Promise<Row[]>,
+): Promise<(Row & { base: string })[]> {
+  const found: (Row & { base: string })[] = []
+  for (const base of ids)
+    found.push(...(await find({ knowledge_base_id: base })).map((row) => ({ ...row, base })))
+  return found
+}
+
+function toWord(rows: FoundLexeme[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
   const chunksByLexeme = new Map<string, number>()
   const found = new Map<number, KnownLexeme>()
   for (const row of rows.filter(isKnown)) {
@@ -120,11 +132,9 @@ async function addSimilarTerms(db: SqlClient, scope: SearchScope, words: Weighte
     .filter(({ known, text }) => !known && text.length >= minCorrectedLength)
     .slice(0, maxCorrected)
   if (unknown.length === 0) return
-  const similar = sql.findSimilarLexemes(db, {
-    knowledge_base_ids: scope.ids,
-    words: unknown.map(({ text }) => text),
-    most: maxSimilar,
-  })
+  const similar = findInEach(scope, (base) =>
+    sql.findSimilarLexemes(db, { ...base, words: unknown.map(({ text }) => text), most: maxSimilar }),
+  )
   const rows = await orOnTimeout(similar, [])
   for (const { n, lexeme, alike, base, id, chunks } of rows) {
     const word = unknown[n - 1]

@@ -5,6 +5,7 @@ import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import { orOnTimeout } from '../../../infra/database/errors.ts'
 import type { Principal } from '../../users/authentication.ts'
+import { ChunkReader } from './chunk-reader.ts'
 import { fuse, type RankedChunk } from './fusion.ts'
 import { rankByWords, rerankByPairs } from './keyword-search.ts'
 import { estimateChunks, findQueryWords } from './query-words.ts'
@@ -62,31 +63,39 @@ export async function searchKnowledgeBases(
   const scope = await findScope(db, principal, knowledgeBaseIds)
   if (scope.chunks === 0) return { passages: [], words: [], chunks: 0 }
   const words = await findQueryWords(db, scope, query)
-  const byWords = await rerankByPairs(db, await rankByWords(db, scope, words, filters), words)
+  const chunks = new ChunkReader(db)
+  const byWords = await rerankByPairs(chunks, await rankByWords(db, scope, words, filters), words)
   const byVector =
     embedding === null
       ? null
       : await orOnTimeout(rankByVector(db, scope, { embedding, embeddingModel }, filters, byWords), null)
   const ranked = byVector === null ? byWords : fuse(byWords, byVector)
   return {
-    passages: await loadPassages(db, principal, ranked, limit),
+    passages: await loadPassages(db, principal, chunks, ranked, limit),
     words: words.map(({ text, known, terms }) => ({ text, known, chunks: estimateChunks(terms) })),
     chunks: scope.chunks,
   }
 }
 
+/** Fewer than `limit` if documents or the caller's membership were removed in the meantime. */
 async function loadPassages(
   db: SqlClient,
   principal: Principal,
+  chunks: ChunkReader,
   ranked: RankedChunk[],
   limit: number,
 ): Promise<RetrievedPassage[]> {
   if (ranked.length === 0) return []
-  return await sql.readPassages(db, {
-    ...callerParameters(principal),
-    chunk_ids: ranked.map(({ id }) => id),
-    scores: ranked.map(({ score }) => Math.min(1, score)),
-    limit,
+  const ids = [...new Set(ranked.map(({ documentId }) => documentId))]
+  const rows = await sql.readDocuments(db, { ...callerParameters(principal), ids })
+  const documents = new Map(rows.map((row) => [row.document_id, row]))
+  const readable = ranked.filter(({ documentId }) => documents.has(documentId)).slice(0, limit)
+  const texts = await chunks.read(readable)
+  return readable.flatMap(({ id: chunkId, documentId, score }) => {
+    const chunk = texts.get(chunkId)
+    if (chunk === undefined) return []
+    const { id: _id, ...fields } = chunk
+    return [{ ...documents.get(documentId)!, ...fields, chunk_id: chunkId, score: Math.min(1, score) }]
   })
 }
 

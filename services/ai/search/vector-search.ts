@@ -3,7 +3,7 @@
 import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import { toUnitVector } from '../knowledge/chunk-index.ts'
-import type { RankedChunk } from './fusion.ts'
+import { rankInEach, type RankedChunk } from './fusion.ts'
 import { filterParameters, type DocumentFilters } from './filters.ts'
 import type { SearchScope } from './scope.ts'
 
@@ -23,11 +23,22 @@ export async function rankByVector(
 ): Promise<RankedChunk[]> {
   const compareAll = scope.chunks <= (scope.pgvector ? maxCompared.pgvector : maxCompared.plain)
   const rank = scope.pgvector ? sql.rankByVectorWithPgvector : sql.rankByVector
-  return await rank(db, {
-    embedding: toUnitVector(embedding),
-    embedding_model: embeddingModel ?? null,
-    knowledge_base_ids: compareAll ? scope.ids : null,
-    chunk_ids: compareAll ? null : byWords.map(({ id }) => id),
-    ...filterParameters(filters),
+  const unitVector = toUnitVector(embedding)
+  return await rankInEach(scope, async (base) => {
+    const rows = await rank(db, {
+      embedding: unitVector,
+      embedding_model: embeddingModel ?? null,
+      knowledge_base_id: base,
+      chunk_ids: compareAll
+        ? null
+        : byWords.filter(({ knowledgeBaseId }) => knowledgeBaseId === base).map(({ id }) => id),
+      ...filterParameters(filters),
+    })
+    return rows.map(({ id, document_id: documentId, score }) => ({
+      id,
+      knowledgeBaseId: base,
+      documentId,
+      score,
+    }))
   })
 }

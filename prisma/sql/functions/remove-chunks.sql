@@ -1,0 +1,15 @@
+-- Deletes the chunks of a document and queues their word counts for subtraction. The counts of a deleted
+-- knowledge base are deleted as a whole.
+CREATE OR REPLACE FUNCTION remove_chunks(base text, document text)
+RETURNS void
+LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF EXISTS (SELECT FROM knowledge_bases WHERE id = base) THEN
+    INSERT INTO removed_chunks (knowledge_base_id, language, tokens, terms)
+    SELECT c.knowledge_base_id, c.language, c.tokens, c.terms FROM chunks c
+    WHERE c.knowledge_base_id = base AND c.document_id = document;
+    INSERT INTO index_removals (knowledge_base_id) VALUES (base);
+  END IF;
+  DELETE FROM chunks WHERE knowledge_base_id = base AND document_id = document;
+END $function$;
