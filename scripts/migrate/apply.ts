@@ -1,12 +1,17 @@
 // Applies the migrations to DATABASE_URL or the embedded database.
 import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
+import { distribute } from '../../infra/postgres/distribute.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { withPostgres } from '../command/with-database.ts'
 
-export async function migrate(): Promise<void> {
+/** @param distributed whether the tables that grow are distributed over the nodes of Citus afterwards. */
+export async function migrate(distributed: boolean): Promise<void> {
   loadEnvFile()
   const config = readConfig()
-  await withPostgres(config, { onProgress: console.log }, applyTo)
+  await withPostgres(config, { onProgress: console.log }, async (url) => {
+    await applyTo(url)
+    if (distributed) await distribute(url, console.log)
+  })
 }
 
 async function applyTo(url: string): Promise<void> {

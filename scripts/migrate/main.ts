@@ -1,6 +1,7 @@
 // `npm run migrate`: applies the migrations to DATABASE_URL or the embedded database.
 //   --create NAME   writes a migration from the changes in prisma/schema.prisma and prisma/sql/functions;
 //                   with --empty, an empty one
+//   --distribute    then distributes the tables that grow over the nodes of Citus (docs/scaling.md)
 //   --check         fails if prisma/schema.prisma and the migrations differ, or a migration has a later time
 // Both load no code of services/ and generated/: some of it may be waiting for the table that they make.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,25 +24,33 @@ const schemaFile = join(root, 'prisma/schema.prisma')
 const migrationsFolder = join(root, 'prisma/migrations')
 
 await runCommand(async () => {
-  const { create, empty, check } = readOptions()
+  const { create, empty, check, distribute } = readOptions()
   if (create !== undefined) return await createMigration(create, empty)
   if (check) return await checkMigrations()
   const { migrate } = await import('./apply.ts')
-  await migrate()
+  await migrate(distribute)
 })
 
-function readOptions(): { create: string | undefined; empty: boolean; check: boolean } {
+interface Options {
+  create: string | undefined
+  empty: boolean
+  check: boolean
+  distribute: boolean
+}
+
+function readOptions(): Options {
   try {
     const { values } = parseArgs({
       options: {
         create: { type: 'string' },
         empty: { type: 'boolean', default: false },
         check: { type: 'boolean', default: false },
+        distribute: { type: 'boolean', default: false },
       },
     })
-    return { create: values.create, empty: values.empty, check: values.check }
+    return { ...values, create: values.create }
   } catch (error) {
-    throw new CommandError(`${messageOf(error)} The options are --create NAME, --empty and --check.`)
+    throw new CommandError(`${messageOf(error)} The options are --create NAME, --empty, --check and --distribute.`)
   }
 }
 

@@ -18,6 +18,7 @@ import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
 import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
+import { distribute } from '../../infra/postgres/distribute.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { acceptsConnections } from './accepts-connections.ts'
@@ -53,13 +54,7 @@ export async function startTestServices(): Promise<TestServices> {
   const temporary = join(folder, 'tmp')
   mkdirSync(temporary)
   try {
-    const postgres = await startEmbedded({
-      dataDir: database,
-      whenRunning: 'refuse',
-      throwaway: true,
-    })
-    stops.push(postgres.stop)
-    await createTemplate(postgres.url)
+    const nodes = await startDatabase(database, stops)
     const redis = await startRedis(folder)
     if (redis !== undefined) stops.push(redis.stop)
     const s3 = s3Installed() ? await offerS3(folder) : undefined
@@ -67,7 +62,8 @@ export async function startTestServices(): Promise<TestServices> {
     return {
       env: {
         TMPDIR: temporary,
-        TEST_DATABASE_URL: postgres.url,
+        TEST_DATABASE_URL: nodes[0],
+        TEST_DATABASE_WORKERS: nodes.slice(1).join(' '),
         ...(redis === undefined ? {} : { TEST_REDIS_URL: redis.url }),
         ...(s3 === undefined ? {} : { TEST_S3_SOCKET: s3.socket }),
       },
@@ -106,6 +102,65 @@ function removeFolders(...folders: string[]): void {
 }
 
 /**
+ * Starts a PostgreSQL, or takes the nodes of Citus whose coordinator `CITUS_URL` names.
+ * @returns the address of each node, that of the coordinator first.
+ */
+async function startDatabase(folder: string, stops: (() => Promise<void>)[]): Promise<string[]> {
+  const citus = process.env['CITUS_URL']
+  if (citus !== undefined) {
+    const nodes = await nodesOf(citus)
+    stops.push(() => dropTemplate(nodes))
+    await createDistributedTemplate(nodes)
+    return nodes
+  }
+  const postgres = await startEmbedded({ dataDir: folder, whenRunning: 'refuse', throwaway: true })
+  stops.push(postgres.stop)
+  await createTemplate(postgres.url)
+  return [postgres.url]
+}
+
+async function nodesOf(coordinator: string): Promise<string[]> {
+  const rows = await administer(
+    coordinator,
+    'SELECT nodename AS host, nodeport AS port FROM pg_dist_node WHERE groupid > 0 ORDER BY groupid',
+  )
+  return [
+    coordinator,
+    ...rows.map(({ host, port }) => Object.assign(new URL(coordinator), { hostname: host, port }).href),
+  ]
+}
+
+function templateOn(url: string): string {
+  return Object.assign(new URL(url), { pathname: `/${TEMPLATE}` }).href
+}
+
+/** The template on each node. A copy of all of them is a distributed database of its own. */
+async function createDistributedTemplate(nodes: string[]): Promise<void> {
+  for (const node of nodes) {
+    await administer(node, `CREATE DATABASE ${TEMPLATE}`)
+    await administer(templateOn(node), 'CREATE EXTENSION citus')
+  }
+  const [coordinator, ...workers] = nodes
+  const template = templateOn(coordinator)
+  const { hostname, port } = new URL(coordinator)
+  await administer(template, `SELECT citus_set_coordinator_host('${hostname}', ${port || 5432})`)
+  for (const worker of workers) {
+    const { hostname, port } = new URL(worker)
+    await administer(template, `SELECT citus_add_node('${hostname}', ${port || 5432})`)
+  }
+  await prepareDatabase(template)
+  await distribute(template, () => {})
+  for (const node of nodes) {
+    await administer(node, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
+    await administer(node, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${TEMPLATE}'`)
+  }
+}
+
+async function dropTemplate(nodes: string[]): Promise<void> {
+  for (const node of nodes) await administer(node, `DROP DATABASE IF EXISTS ${TEMPLATE} WITH (FORCE)`)
+}
+
+/**
  * The template of every test database. It accepts no connections, because a template in use cannot be
  * copied.
  */
@@ -117,11 +172,11 @@ async function createTemplate(url: string): Promise<void> {
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+async function administer(url: string, statement: string): Promise<Record<string, string>[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(statement)
+    return (await client.query<Record<string, string>>(statement)).rows
   } finally {
     await client.end()
   }

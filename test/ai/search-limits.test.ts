@@ -77,12 +77,12 @@ t.test('a search uses at most 2,000 candidates for a misspelled word', async (t)
   const base = await knowledgeBase(person, 'The harbour has a lantern.')
   await addLexemes(base, 3_000)
   const definition = statement<{ text: string }>(
-    `SELECT pg_get_functiondef('similar_lexemes'::regproc) AS text`,
+    `SELECT pg_get_functiondef('similar_lexemes(text,text[],int)'::regprocedure) AS text`,
   )
   const [{ text }] = await database.sql(definition, [])
   t.match(text, /LIMIT 2000/)
   const similar = statement<{ lexeme: string }>(
-    `SELECT lexeme FROM similar_lexemes(ARRAY[$1::text], 'qwertyuiop000001', 3)`,
+    `SELECT lexeme FROM similar_lexemes($1, ARRAY['qwertyuiop000001'], 3)`,
   )
   t.equal((await database.sql(similar, [base])).length, 3)
 })

@@ -123,7 +123,9 @@ BEGIN
     INSERT INTO removed_chunks (knowledge_base_id, language, tokens, terms)
     SELECT c.knowledge_base_id, c.language, c.tokens, c.terms FROM chunks c
     WHERE c.knowledge_base_id = base AND c.document_id = document;
-    INSERT INTO index_removals (knowledge_base_id) VALUES (base);
+    IF FOUND THEN
+      INSERT INTO index_removals (knowledge_base_id) VALUES (base);
+    END IF;
   END IF;
   DELETE FROM chunks WHERE knowledge_base_id = base AND document_id = document;
 END $function$;
@@ -148,12 +150,14 @@ CREATE OR REPLACE TRIGGER documents_remove_text AFTER DELETE ON documents
 -- their trigrams.
 CREATE OR REPLACE FUNCTION similar_lexemes(base text, words text[], most integer)
 RETURNS TABLE(n integer, lexeme text, alike real, id bigint, chunks integer)
-LANGUAGE sql
+LANGUAGE plpgsql
 STABLE
 SET "pg_trgm.similarity_threshold" TO '0.45'
 SET enable_seqscan TO 'off'
 SET enable_indexscan TO 'off'
 AS $function$
+BEGIN
+  RETURN QUERY
   SELECT w.n::int, s.* FROM unnest(words) WITH ORDINALITY AS w (word, n), LATERAL (
     SELECT c.lexeme, similarity(c.lexeme, w.word) AS alike, c.id, c.chunks
     FROM (
@@ -162,8 +166,8 @@ AS $function$
     ) c
     WHERE abs(length(c.lexeme) - length(w.word)) <= 3 AND similarity(c.lexeme, w.word) >= 0.45
     ORDER BY 2 DESC, 1 LIMIT most
-  ) s
-$function$;
+  ) s;
+END $function$;
 
 -- Subtracts a batch of removed chunks from the counts of a knowledge base. Returns their number.
 CREATE OR REPLACE FUNCTION subtract_removed_chunks(base text, most integer)

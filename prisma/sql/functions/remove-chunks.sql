@@ -9,7 +9,9 @@ BEGIN
     INSERT INTO removed_chunks (knowledge_base_id, language, tokens, terms)
     SELECT c.knowledge_base_id, c.language, c.tokens, c.terms FROM chunks c
     WHERE c.knowledge_base_id = base AND c.document_id = document;
-    INSERT INTO index_removals (knowledge_base_id) VALUES (base);
+    IF FOUND THEN
+      INSERT INTO index_removals (knowledge_base_id) VALUES (base);
+    END IF;
   END IF;
   DELETE FROM chunks WHERE knowledge_base_id = base AND document_id = document;
 END $function$;

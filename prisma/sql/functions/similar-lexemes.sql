@@ -3,12 +3,14 @@
 -- their trigrams.
 CREATE OR REPLACE FUNCTION similar_lexemes(base text, words text[], most integer)
 RETURNS TABLE(n integer, lexeme text, alike real, id bigint, chunks integer)
-LANGUAGE sql
+LANGUAGE plpgsql
 STABLE
 SET "pg_trgm.similarity_threshold" TO '0.45'
 SET enable_seqscan TO 'off'
 SET enable_indexscan TO 'off'
 AS $function$
+BEGIN
+  RETURN QUERY
   SELECT w.n::int, s.* FROM unnest(words) WITH ORDINALITY AS w (word, n), LATERAL (
     SELECT c.lexeme, similarity(c.lexeme, w.word) AS alike, c.id, c.chunks
     FROM (
@@ -17,5 +19,5 @@ AS $function$
     ) c
     WHERE abs(length(c.lexeme) - length(w.word)) <= 3 AND similarity(c.lexeme, w.word) >= 0.45
     ORDER BY 2 DESC, 1 LIMIT most
-  ) s
-$function$;
+  ) s;
+END $function$;

@@ -49,8 +49,14 @@ export async function administerWhenFree(statement: string): Promise<void> {
   }
 }
 
+/** On the coordinator and the workers of Citus, or on the one PostgreSQL. */
 async function administer(statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: serverUrl() })
+  const workers = (process.env['TEST_DATABASE_WORKERS'] ?? '').split(' ').filter((url) => url !== '')
+  for (const url of [serverUrl(), ...workers]) await administerNode(url, statement)
+}
+
+async function administerNode(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
   try {

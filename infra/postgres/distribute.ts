@@ -1,0 +1,65 @@
+// Distributes the tables that grow over the nodes of Citus, an extension of PostgreSQL that keeps the rows with
+// one value of a column together on one node. All other tables stay on the coordinator.
+import { openConnection } from '../database/client.ts'
+import { MigrationError } from './migrations.ts'
+
+/** The tables that are distributed, and by which column. Those with the same column stay together. */
+const tables = [
+  { name: 'chunks', column: 'knowledge_base_id' },
+  { name: 'document_texts', column: 'knowledge_base_id' },
+  { name: 'lexemes', column: 'knowledge_base_id' },
+  { name: 'removed_chunks', column: 'knowledge_base_id' },
+]
+
+/** Functions that run where the rows of their argument are. */
+const functions = [{ signature: 'similar_lexemes(text, text[], int)', argument: 'base', table: 'lexemes' }]
+
+/** What only servers of version 1.12 need, and Citus refuses. */
+const dropped = [
+  'DROP TRIGGER IF EXISTS document_texts_complete ON document_texts',
+  'DROP INDEX IF EXISTS document_texts_document_id_key',
+]
+
+/**
+ * Distributes each table that is not distributed yet, with its rows. Each waits until no transaction uses it,
+ * and blocks its readers and writers meanwhile.
+ */
+export async function distribute(url: string, onProgress: (message: string) => void): Promise<void> {
+  const client = await openConnection({ url, name: 'distribute', target: 'read-write' })
+  try {
+    await client.query('SET statement_timeout = 0')
+    const { rowCount } = await client.query("SELECT FROM pg_extension WHERE extname = 'citus'")
+    if (rowCount === 0)
+      throw new MigrationError(
+        'The database has no Citus: install it on each node, run CREATE EXTENSION citus there, and add the ' +
+          'nodes with citus_add_node.',
+      )
+    for (const statement of dropped) await client.query(statement)
+    for (const { name, column } of tables) {
+      const first = tables.find((table) => table.column === column)!.name
+      const { rows } = await client.query<{ distributed: boolean; rows: string }>(
+        `SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass) AS distributed`,
+        [name],
+      )
+      if (rows[0].distributed) {
+        onProgress(`${name}: is distributed by ${column}`)
+        continue
+      }
+      await client.query('SELECT create_distributed_table($1, $2, colocate_with => $3)', [
+        name,
+        column,
+        name === first ? 'none' : first,
+      ])
+      onProgress(`${name}: distributed by ${column}`)
+    }
+    for (const { signature, argument, table } of functions)
+      await client.query('SELECT create_distributed_function($1, $2, colocate_with => $3)', [
+        signature,
+        argument,
+        table,
+      ])
+    onProgress('All other tables stay on the coordinator.')
+  } finally {
+    await client.end()
+  }
+}
