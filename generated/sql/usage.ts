@@ -1,9 +1,46 @@
 // Generated from prisma/sql by `npm run generate`. Do not edit.
-import { many, one } from '../../infra/database/queries.ts'
+import { many, none, one } from '../../infra/database/queries.ts'
 import { page } from '../../infra/database/list.ts'
 import type { components } from '../types.ts'
 
 type Schemas = components['schemas']
+
+/**
+ * Adds requests to the days of users. Processes that write at the same time lock the rows in the same order.
+ * @see prisma/sql/usage/add-to-days.sql
+ */
+export const addToDays = none<{ users: readonly string[]; days: readonly string[]; requests: readonly number[]; errors: readonly number[]; downloads: readonly number[]; storage: readonly number[] }>(
+  'usage/add-to-days',
+  `INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
+SELECT user_id, day::date, requests, errors, downloads, storage
+FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[],
+  $6::bigint[]) AS d(user_id, day, requests, errors, downloads, storage)
+ORDER BY 1, 2
+ON CONFLICT (user_id, day) DO UPDATE SET
+  requests = u.requests + excluded.requests,
+  errors = u.errors + excluded.errors,
+  downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
+  storage_bytes = excluded.storage_bytes`,
+  ['users', 'days', 'requests', 'errors', 'downloads', 'storage'],
+)
+
+/**
+ * Adds requests to the counts by credential and project. The days of the users are locked before: two
+ * processes never wait for each other's rows here.
+ * @see prisma/sql/usage/count-requests.sql
+ */
+export const countRequests = one<{ users: readonly string[]; days: readonly string[]; credentials: readonly string[]; projects: readonly string[]; requests: readonly number[]; errors: readonly number[]; downloads: readonly number[] }, CountRequestsRow>(
+  'usage/count-requests',
+  `SELECT coalesce(sum(count_usage(c.user_id, c.day::date, c.credential_id, c.project_id, '', c.requests,
+  c.errors, c.downloaded_bytes, 0, 0, 0, 0)), 0)::int AS n
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[],
+  $6::bigint[], $7::bigint[])
+  AS c(user_id, day, credential_id, project_id, requests, errors, downloaded_bytes)`,
+  ['users', 'days', 'credentials', 'projects', 'requests', 'errors', 'downloads'],
+)
+export interface CountRequestsRow {
+  n: number
+}
 
 /**
  * Deletes a batch of the usage by credential, project and model that is older than 400 days.
@@ -30,8 +67,8 @@ export interface DeleteOldCountsRow {
 export const deleteOldDays = one<{ limit: number }, DeleteOldDaysRow>(
   'usage/delete-old-days',
   `WITH deleted AS (
-  DELETE FROM usage_days WHERE ctid = ANY(ARRAY(
-    SELECT ctid FROM usage_days WHERE day < now() - interval '400 days' LIMIT $1))
+  DELETE FROM usage_days WHERE (user_id, day) IN (
+    SELECT user_id, day FROM usage_days WHERE day < now() - interval '400 days' LIMIT $1)
   RETURNING 1
 )
 SELECT count(*)::int AS n FROM deleted`,
@@ -82,6 +119,25 @@ SELECT count(*)::int AS n FROM deleted`,
 )
 export interface DeleteSurplusRequestsRow {
   n: number
+}
+
+/**
+ * Inserts requests. Returns those that were not inserted before.
+ * @see prisma/sql/usage/insert-requests.sql
+ */
+export const insertRequests = many<{ ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[] }, InsertRequestsRow>(
+  'usage/insert-requests',
+  `INSERT INTO api_requests (id, user_id, key_id, operation, method, status, error_code, duration_ms, requests,
+  request_id, client_request_id, created_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[],
+  $6::int[], $7::text[], $8::int[], $9::int[], $10::text[],
+  $11::text[], $12::timestamptz[])
+ON CONFLICT (user_id, id) DO NOTHING
+RETURNING id`,
+  ['ids', 'users', 'keys', 'operations', 'methods', 'statuses', 'error_codes', 'durations', 'requests', 'request_ids', 'client_request_ids', 'times'],
+)
+export interface InsertRequestsRow {
+  id: string
 }
 
 /**
@@ -194,6 +250,22 @@ export interface ListUsageRow {
 }
 
 /**
+ * The users that are not deleted, with the bytes of their files outside projects. Locks them against deletion.
+ * @see prisma/sql/usage/lock-requesting-users.sql
+ */
+export const lockRequestingUsers = many<{ ids: readonly string[] }, LockRequestingUsersRow>(
+  'usage/lock-requesting-users',
+  `SELECT id, coalesce(
+  (SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = users.id), 0) AS "storage_bytes"
+FROM users WHERE id = ANY($1) AND status <> 'deleted' ORDER BY id FOR KEY SHARE`,
+  ['ids'],
+)
+export interface LockRequestingUsersRow {
+  id: string
+  storage_bytes: number
+}
+
+/**
  * The recorded requests of a user in each of the last hours, including the current one.
  * @see prisma/sql/usage/read-hours.sql
  */
@@ -259,54 +331,4 @@ export interface ReadUsageRow {
   storage_bytes: number
   prompt_tokens: number
   completion_tokens: number
-}
-
-/**
- * Writes a batch of requests, and adds it to the days of their users. Of a batch that was written before,
- * nothing is written again: a user's day counts only with the user's first request of the batch
- * (`:first_ids`). Deleted users are left out.
- * @see prisma/sql/usage/write-requests.sql
- */
-export const writeRequests = one<{ day_users: readonly string[]; ids: readonly string[]; users: readonly string[]; keys: readonly string[]; operations: readonly string[]; methods: readonly string[]; statuses: readonly number[]; error_codes: readonly (string | null)[]; durations: readonly number[]; requests: readonly number[]; request_ids: readonly string[]; client_request_ids: readonly (string | null)[]; times: readonly (Date | string)[]; days: readonly string[]; day_requests: readonly number[]; day_errors: readonly number[]; day_downloads: readonly number[]; first_ids: readonly string[]; use_users: readonly string[]; use_days: readonly string[]; use_credentials: readonly string[]; use_projects: readonly string[]; use_requests: readonly number[]; use_errors: readonly number[]; use_downloads: readonly number[]; use_first_ids: readonly string[] }, WriteRequestsRow>(
-  'usage/write-requests',
-  `WITH living AS MATERIALIZED (
-  SELECT id, (SELECT bytes + version_bytes FROM storage_usage WHERE workspace_id = users.id) AS storage_bytes
-  FROM users WHERE id = ANY($1) AND status <> 'deleted'
-  ORDER BY id FOR KEY SHARE
-), written AS (
-  INSERT INTO api_requests (id, user_id, key_id, operation, method, status, error_code, duration_ms, requests,
-    request_id, client_request_id, created_at)
-  SELECT r.* FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[],
-    $7::int[], $8::text[], $9::int[], $10::int[], $11::text[],
-    $12::text[], $13::timestamptz[]) AS r(id, user_id)
-  JOIN living l ON l.id = r.user_id
-  ON CONFLICT (id) DO NOTHING
-  RETURNING id
-), days AS (
-  INSERT INTO usage_days AS u (user_id, day, requests, errors, downloaded_bytes, storage_bytes)
-  SELECT d.user_id, d.day::date, d.requests, d.errors, d.downloaded_bytes, coalesce(l.storage_bytes, 0)
-  FROM unnest($1::text[], $14::text[], $15::bigint[], $16::bigint[],
-    $17::bigint[], $18::text[])
-    AS d(user_id, day, requests, errors, downloaded_bytes, first_id)
-  JOIN living l ON l.id = d.user_id
-  JOIN written w ON w.id = d.first_id
-    ORDER BY 1, 2
-  ON CONFLICT (user_id, day) DO UPDATE SET
-    requests = u.requests + excluded.requests,
-    errors = u.errors + excluded.errors,
-    downloaded_bytes = u.downloaded_bytes + excluded.downloaded_bytes,
-    storage_bytes = excluded.storage_bytes
-  RETURNING 1
-)
-SELECT coalesce(sum(count_usage(c.user_id, c.day::date, c.credential_id, c.project_id, '', c.requests,
-  c.errors, c.downloaded_bytes, 0, 0, 0, 0)), 0)::int AS n
-FROM unnest($19::text[], $20::text[], $21::text[], $22::text[],
-  $23::bigint[], $24::bigint[], $25::bigint[], $26::text[])
-  AS c(user_id, day, credential_id, project_id, requests, errors, downloaded_bytes, first_id)
-JOIN written w ON w.id = c.first_id
-WHERE (SELECT count(*) FROM days) > 0`,
-  ['day_users', 'ids', 'users', 'keys', 'operations', 'methods', 'statuses', 'error_codes', 'durations', 'requests', 'request_ids', 'client_request_ids', 'times', 'days', 'day_requests', 'day_errors', 'day_downloads', 'first_ids', 'use_users', 'use_days', 'use_credentials', 'use_projects', 'use_requests', 'use_errors', 'use_downloads', 'use_first_ids'],
-)
-export interface WriteRequestsRow {
-  n: number
 }

@@ -45,8 +45,6 @@ export const deleteDataOfUser = none<{ id: string; email: string }>(
   mails_to_user AS (DELETE FROM mails WHERE user_id = $1 OR recipient = $2),
   exports AS (DELETE FROM account_exports WHERE user_id = $1),
   keys AS (DELETE FROM api_keys WHERE user_id = $1),
-  requests AS (DELETE FROM api_requests WHERE user_id = $1),
-  usage AS (DELETE FROM usage_days WHERE user_id = $1),
     usage_outside_projects AS (DELETE FROM usage_counts WHERE user_id = $1 AND project_id = ''),
   answers AS (DELETE FROM idempotency_records WHERE owner_id = $1),
   invitations_of_user AS (DELETE FROM invitations WHERE user_id = $1 OR email = $2),
@@ -107,6 +105,26 @@ SELECT count(*)::int AS n FROM deleted`,
 export interface DeleteReachedLimitsRow {
   n: number
 }
+
+/**
+ * Deletes the recorded requests of a user.
+ * @see prisma/sql/users/delete-requests-of-user.sql
+ */
+export const deleteRequestsOfUser = none<{ id: string }>(
+  'users/delete-requests-of-user',
+  `DELETE FROM api_requests WHERE user_id = $1`,
+  ['id'],
+)
+
+/**
+ * Deletes the usage of a user by day.
+ * @see prisma/sql/users/delete-usage-of-user.sql
+ */
+export const deleteUsageOfUser = none<{ id: string }>(
+  'users/delete-usage-of-user',
+  `DELETE FROM usage_days WHERE user_id = $1`,
+  ['id'],
+)
 
 /**
  * Removes the members of the deleted projects that have no owner besides the user, so that no one can restore

@@ -9,6 +9,8 @@ const tables = [
   { name: 'document_texts', column: 'knowledge_base_id' },
   { name: 'lexemes', column: 'knowledge_base_id' },
   { name: 'removed_chunks', column: 'knowledge_base_id' },
+  { name: 'api_requests', column: 'user_id' },
+  { name: 'usage_days', column: 'user_id' },
 ]
 
 /** Functions that run where the rows of their argument are. */
@@ -16,6 +18,8 @@ const functions = [{ signature: 'similar_lexemes(text, text[], int)', argument: 
 
 /** What only servers of version 1.12 need, and Citus refuses. */
 const dropped = [
+  'CREATE INDEX IF NOT EXISTS api_requests_id_idx ON api_requests (id)',
+  'DROP INDEX IF EXISTS api_requests_id_key',
   'DROP TRIGGER IF EXISTS document_texts_complete ON document_texts',
   'DROP INDEX IF EXISTS document_texts_document_id_key',
 ]

@@ -50,7 +50,9 @@ function readOptions(): Options {
     })
     return { ...values, create: values.create }
   } catch (error) {
-    throw new CommandError(`${messageOf(error)} The options are --create NAME, --empty, --check and --distribute.`)
+    throw new CommandError(
+      `${messageOf(error)} The options are --create NAME, --empty, --check and --distribute.`,
+    )
   }
 }
 

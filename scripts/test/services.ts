@@ -152,7 +152,10 @@ async function createDistributedTemplate(nodes: string[]): Promise<void> {
   await distribute(template, () => {})
   for (const node of nodes) {
     await administer(node, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
-    await administer(node, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${TEMPLATE}'`)
+    await administer(
+      node,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${TEMPLATE}'`,
+    )
   }
 }
 

@@ -86,6 +86,8 @@ async function deleteOwnData(tx: Transaction, events: Emitter, row: UserRow, ori
   const memberships = await sql.deleteMemberships(tx, { user_id: id, origin })
   const organizationMemberships = await endMemberships(tx, { id, email: row.email! }, origin)
   await sql.deleteDataOfUser(tx, { id, email: row.email! })
+  await sql.deleteRequestsOfUser(tx, { id })
+  await sql.deleteUsageOfUser(tx, { id })
   for (const member of memberships) await events.emit(tx, 'member.removed', member)
   for (const member of organizationMemberships) await events.emit(tx, 'organization_member.removed', member)
 }

@@ -1,8 +1,8 @@
 // Records the API requests of users, and what users used by day. Requests are collected in memory and written
-// together every second in one statement, so a request costs no write. What does not fit into memory is
+// together every second in one transaction, so a request costs no write. What does not fit into memory is
 // dropped.
 import * as sql from '../../generated/sql/usage.ts'
-import type { Db } from '../../infra/database/database.ts'
+import type { Db, Transaction } from '../../infra/database/database.ts'
 import { ApiError } from '../../infra/errors.ts'
 import { newId } from '../../infra/ids.ts'
 
@@ -139,11 +139,25 @@ class Batch {
     if (!isAlone) day.shared.set(kind, row)
   }
 
+  /** Writes nothing again of a batch that was written before. Leaves out deleted users. */
   async write(db: Db): Promise<void> {
-    const rows = this.#rows
-    const days = [...this.#days.values()]
-    const uses = days.flatMap((day) => [...day.uses.values()].map((use) => ({ ...use, day })))
-    await sql.writeRequests(db, {
+    await db.transaction(async (tx) => {
+      const ids = [...new Set([...this.#days.values()].map(({ userId }) => userId))]
+      const users = await sql.lockRequestingUsers(tx, { ids })
+      const storage = new Map(users.map((user) => [user.id, user.storage_bytes]))
+      const written = await this.#writeRows(
+        tx,
+        this.#rows.filter(({ userId }) => storage.has(userId)),
+      )
+      // A user's day counts with the user's first request of the batch.
+      const days = [...this.#days.values()].filter(({ firstId }) => written.has(firstId))
+      if (days.length > 0) await writeDays(tx, days, storage)
+    })
+  }
+
+  /** @returns the ids of the rows that were not written before. */
+  async #writeRows(tx: Transaction, rows: Row[]): Promise<Set<string>> {
+    const written = await sql.insertRequests(tx, {
       ids: rows.map(({ id }) => id),
       users: rows.map(({ userId }) => userId),
       keys: rows.map(({ keyId }) => keyId),
@@ -156,22 +170,30 @@ class Batch {
       request_ids: rows.map(({ requestId }) => requestId),
       client_request_ids: rows.map(({ clientRequestId }) => clientRequestId),
       times: rows.map(({ at }) => new Date(at).toISOString()),
-      day_users: days.map(({ userId }) => userId),
-      days: days.map(dateOf),
-      day_requests: days.map(({ requests }) => requests),
-      day_errors: days.map(({ errors }) => errors),
-      day_downloads: days.map(({ downloadedBytes }) => downloadedBytes),
-      first_ids: days.map(({ firstId }) => firstId),
-      use_users: uses.map(({ day }) => day.userId),
-      use_days: uses.map(({ day }) => dateOf(day)),
-      use_credentials: uses.map(({ credentialId }) => credentialId),
-      use_projects: uses.map(({ projectId }) => projectId),
-      use_requests: uses.map(({ requests }) => requests),
-      use_errors: uses.map(({ errors }) => errors),
-      use_downloads: uses.map(({ downloadedBytes }) => downloadedBytes),
-      use_first_ids: uses.map(({ day }) => day.firstId),
     })
+    return new Set(written.map(({ id }) => id))
   }
+}
+
+async function writeDays(tx: Transaction, days: UserDay[], storage: Map<string, number>): Promise<void> {
+  await sql.addToDays(tx, {
+    users: days.map(({ userId }) => userId),
+    days: days.map(dateOf),
+    requests: days.map(({ requests }) => requests),
+    errors: days.map(({ errors }) => errors),
+    downloads: days.map(({ downloadedBytes }) => downloadedBytes),
+    storage: days.map(({ userId }) => storage.get(userId)!),
+  })
+  const uses = days.flatMap((day) => [...day.uses.values()].map((use) => ({ ...use, day })))
+  await sql.countRequests(tx, {
+    users: uses.map(({ day }) => day.userId),
+    days: uses.map(({ day }) => dateOf(day)),
+    credentials: uses.map(({ credentialId }) => credentialId),
+    projects: uses.map(({ projectId }) => projectId),
+    requests: uses.map(({ requests }) => requests),
+    errors: uses.map(({ errors }) => errors),
+    downloads: uses.map(({ downloadedBytes }) => downloadedBytes),
+  })
 }
 
 const dateOf = ({ at }: { at: number }): string => new Date(at).toISOString().slice(0, 10)

@@ -205,11 +205,11 @@ t.test('a batch that was committed before the connection failed is not counted t
   const person = await server.person()
   let fails = 2
   const cut: typeof database = Object.create(database, {
-    sql: {
-      value: async (...parameters: Parameters<typeof database.sql>) => {
-        const rows = await database.sql(...parameters)
+    transaction: {
+      value: async (...parameters: Parameters<typeof database.transaction>) => {
+        const result = await database.transaction(...parameters)
         if (fails-- > 0) throw unavailable()
-        return rows
+        return result
       },
     },
   })
@@ -230,7 +230,7 @@ t.test('a batch that was committed before the connection failed is not counted t
 
 t.test('memory has a limit: what exceeds it is dropped and counted', async (t) => {
   const failing: typeof database = Object.create(database, {
-    sql: { value: () => Promise.reject(unavailable()) },
+    transaction: { value: () => Promise.reject(unavailable()) },
   })
   const recorder = recorderOn(failing, { maxRows: 100 })
   const record = (users: number): void => {

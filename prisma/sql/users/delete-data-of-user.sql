@@ -12,8 +12,6 @@ WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = :id),
   mails_to_user AS (DELETE FROM mails WHERE user_id = :id OR recipient = :email),
   exports AS (DELETE FROM account_exports WHERE user_id = :id),
   keys AS (DELETE FROM api_keys WHERE user_id = :id),
-  requests AS (DELETE FROM api_requests WHERE user_id = :id),
-  usage AS (DELETE FROM usage_days WHERE user_id = :id),
   -- The usage of a project stays the sum of what all have used in it.
   usage_outside_projects AS (DELETE FROM usage_counts WHERE user_id = :id AND project_id = ''),
   answers AS (DELETE FROM idempotency_records WHERE owner_id = :id),

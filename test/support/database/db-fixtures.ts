@@ -692,17 +692,18 @@ export async function createDocument(
           tokens,
           chunkCount: 1,
           indexedAt: createdAt,
-          text: { create: { text } },
         }),
       },
     })
-    if (status === 'ready')
+    if (status === 'ready') {
+      await tx.prisma.documentText.create({ data: { documentId: id, knowledgeBaseId, name, text } })
       await replaceChunks(
         tx,
         { id, knowledgeBaseId },
         [{ start: 0, end: text.length, page: null, heading: null, tokens, text }],
         { language: 'english', embeddings: null },
       )
+    }
   })
   return id
 }
