@@ -20,7 +20,7 @@ export function callTree(root: string, operation: string, program = programOf(ro
     : new Walk(root, program).call(operation, handler)
 }
 
-function programOf(root: string): ts.Program {
+export function programOf(root: string): ts.Program {
   const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile)
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, root)
   const files = ['handlers', 'services'].flatMap((folder) =>

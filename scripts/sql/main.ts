@@ -1,22 +1,31 @@
 // `npm run sql -- OPERATION`: the SQL that an operation can run, as a tree of the functions from its handler
 // to the files of prisma/sql.
+//   --routes   where Citus runs each statement of the hottest operations; DATABASE_URL is a distributed database
 import { resolve } from 'node:path'
 import { callTree, type Call } from './call-tree.ts'
 import { answerHelp } from '../../infra/command-help.ts'
 
 answerHelp(import.meta)
 
+const root = resolve(import.meta.dirname, '../..')
 const [operation] = process.argv.slice(2)
 if (operation === undefined) {
-  console.error('Usage: npm run sql -- OPERATION')
+  console.error('Usage: npm run sql -- OPERATION, or npm run sql -- --routes')
   process.exit(2)
 }
-const tree = callTree(resolve(import.meta.dirname, '../..'), operation)
-if (tree === null) {
-  console.error(`There is no operation ${operation} in handlers/.`)
-  process.exit(1)
+if (operation === '--routes') {
+  const { printRoutes } = await import('./print-routes.ts')
+  await printRoutes(root)
+} else printTree(operation)
+
+function printTree(name: string): void {
+  const tree = callTree(root, name)
+  if (tree === null) {
+    console.error(`There is no operation ${name} in handlers/.`)
+    process.exit(1)
+  }
+  console.log(textOf(tree).join('\n'))
 }
-console.log(textOf(tree).join('\n'))
 
 function textOf({ name, place, calls }: Call): string[] {
   const title = place === null ? name : `${name}  (${place})`

@@ -65,8 +65,8 @@ t.test('a new month has the indexes, constraints and triggers of the months befo
          UNION ALL SELECT pg_get_constraintdef(oid) FROM pg_constraint
            WHERE conrelid = $1::regclass AND contype <> 'n'
          UNION ALL SELECT tgname FROM pg_trigger WHERE tgrelid = $1::regclass AND NOT tgisinternal
-         UNION ALL SELECT attname || attoptions::text FROM pg_attribute
-           WHERE attrelid = $1::regclass AND attoptions IS NOT NULL ORDER BY 1`,
+         UNION ALL SELECT attname || ' ' || option FROM pg_attribute, unnest(attoptions) option
+           WHERE attrelid = $1::regclass AND option NOT LIKE 'pg_attver=%' ORDER BY 1`,
         [name],
       )
       described.push(rows.map(({ text }) => text).join('\n'))

@@ -57,14 +57,15 @@ export async function recordChanges(
         RETURN NULL;
       END
     $$`)
+  const distributed = await distributedTables(client)
   const { rows } = await client.query<{ name: string; ignored: string[] }>(
     `SELECT c.oid::regclass::text AS name,
       coalesce(array_agg(a.attname::text) FILTER (WHERE a.attname = ANY ($1)), '{}') AS ignored
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition
-      AND n.nspname = 'public' AND c.relname <> 'storage_reservations'
+      AND n.nspname = 'public' AND c.relname <> 'storage_reservations' AND c.oid <> ALL ($2::oid[])
     GROUP BY c.oid`,
-    [ignoredColumns],
+    [ignoredColumns, distributed],
   )
   await client.query(rows.map(triggersOn).join(';'))
   const counts = new Map<string, number>()
@@ -77,6 +78,14 @@ export async function recordChanges(
     for (const { name, count } of rows) counts.set(name, (counts.get(name) ?? 0) + count)
     return Object.fromEntries([...counts].sort(([a], [b]) => a.localeCompare(b)))
   }
+}
+
+/** The tables of Citus, which refuses triggers on them. */
+async function distributedTables(client: pg.Client): Promise<number[]> {
+  const { rows: citus } = await client.query("SELECT FROM pg_extension WHERE extname = 'citus'")
+  if (citus.length === 0) return []
+  const { rows } = await client.query<{ id: number }>('SELECT logicalrelid::oid AS id FROM pg_dist_partition')
+  return rows.map(({ id }) => id)
 }
 
 function triggersOn({ name, ignored }: { name: string; ignored: string[] }): string {
