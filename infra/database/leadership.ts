@@ -37,7 +37,7 @@ const findLeader = statement<{ standby: boolean; pid: number | null; silent: boo
       AND l.classid::bigint = (hashtextextended($1, 0) >> 32) & 4294967295
       AND l.objid::bigint = hashtextextended($1, 0) & 4294967295
   ) ON true`)
-const endConnection = statement('SELECT pg_terminate_backend($1)')
+const endConnection = statement('SELECT pg_terminate_backend($1::int)')
 
 export class Leadership {
   readonly #options: Required<LeadershipOptions>

@@ -136,6 +136,8 @@ function templateOn(url: string): string {
 
 /** The template on each node. A copy of all of them is a distributed database of its own. */
 async function createDistributedTemplate(nodes: string[]): Promise<void> {
+  // A run that was killed left it. So one run at a time uses the nodes.
+  await dropTemplate(nodes)
   for (const node of nodes) {
     await administer(node, `CREATE DATABASE ${TEMPLATE}`)
     await administer(templateOn(node), 'CREATE EXTENSION citus')
