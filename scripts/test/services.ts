@@ -13,7 +13,6 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, delimiter, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
 import { findBinaries } from '../../infra/postgres/binaries.ts'
 import { clusterFolder } from '../../infra/postgres/cluster.ts'
 import { startEmbedded } from '../../infra/postgres/embedded.ts'
@@ -21,6 +20,7 @@ import { stopOrphanProcesses } from '../../infra/postgres/orphan-processes.ts'
 import { distribute } from '../../infra/postgres/distribute.ts'
 import { lockFolder } from '../../infra/postgres/lock.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { administer, joinNodes, nodesOf } from './citus.ts'
 import { acceptsConnections } from './accepts-connections.ts'
 import { offerS3, s3Installed } from './s3-server.ts'
 import { freePort } from './free-port.ts'
@@ -119,37 +119,12 @@ async function startDatabase(folder: string, stops: (() => Promise<void>)[]): Pr
   return [postgres.url]
 }
 
-async function nodesOf(coordinator: string): Promise<string[]> {
-  const rows = await administer(
-    coordinator,
-    'SELECT nodename AS host, nodeport AS port FROM pg_dist_node WHERE groupid > 0 ORDER BY groupid',
-  )
-  return [
-    coordinator,
-    ...rows.map(({ host, port }) => Object.assign(new URL(coordinator), { hostname: host, port }).href),
-  ]
-}
-
-function templateOn(url: string): string {
-  return Object.assign(new URL(url), { pathname: `/${TEMPLATE}` }).href
-}
-
 /** The template on each node. A copy of all of them is a distributed database of its own. */
 async function createDistributedTemplate(nodes: string[]): Promise<void> {
   // A run that was killed left it. So one run at a time uses the nodes.
   await dropTemplate(nodes)
-  for (const node of nodes) {
-    await administer(node, `CREATE DATABASE ${TEMPLATE}`)
-    await administer(templateOn(node), 'CREATE EXTENSION citus')
-  }
-  const [coordinator, ...workers] = nodes
-  const template = templateOn(coordinator)
-  const { hostname, port } = new URL(coordinator)
-  await administer(template, `SELECT citus_set_coordinator_host('${hostname}', ${port || 5432})`)
-  for (const worker of workers) {
-    const { hostname, port } = new URL(worker)
-    await administer(template, `SELECT citus_add_node('${hostname}', ${port || 5432})`)
-  }
+  for (const node of nodes) await administer(node, `CREATE DATABASE ${TEMPLATE}`)
+  const template = await joinNodes(nodes, TEMPLATE)
   await prepareDatabase(template)
   await distribute(template, () => {})
   for (const node of nodes) {
@@ -175,16 +150,6 @@ async function createTemplate(url: string): Promise<void> {
   template.pathname = `/${TEMPLATE}`
   await prepareDatabase(template.href)
   await administer(url, `ALTER DATABASE ${TEMPLATE} ALLOW_CONNECTIONS false`)
-}
-
-async function administer(url: string, statement: string): Promise<Record<string, string>[]> {
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    return (await client.query<Record<string, string>>(statement)).rows
-  } finally {
-    await client.end()
-  }
 }
 
 /** The database folder of a killed run is no longer locked. */

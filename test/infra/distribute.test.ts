@@ -1,0 +1,98 @@
+// `npm run migrate -- --distribute`. What needs Citus runs when `CITUS_URL` names a coordinator with workers; then
+// all other tests run there, too.
+import t from 'tap'
+import { distribute } from '../../infra/postgres/distribute.ts'
+import { openDatabase } from '../../infra/database/database.ts'
+import { joinNodes, nodesOf } from '../../scripts/test/citus.ts'
+import { readBudgets } from '../../scripts/bench/budgets.ts'
+import { callTree, programOf } from '../../scripts/sql/call-tree.ts'
+import { filesOf, readStatements, routesOf } from '../../scripts/sql/routes.ts'
+import { searchKnowledgeBases } from '../../services/ai/search/search.ts'
+import { prepareDatabase } from '../../infra/prepare-database.ts'
+import { addDocument, addKnowledgeBase, addUser } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
+import { createEmptyDatabase, createTestDatabase } from '../support/database/database.ts'
+import { backUp, contentsOf, newFolder, query, restore } from '../support/server/backups.ts'
+import { newDatabase } from '../support/server/store-servers.ts'
+
+const citus = process.env['CITUS_URL']
+
+if (citus === undefined)
+  t.test('a database without Citus is refused, and stays as it is', async (t) => {
+    const { url } = await createTestDatabase(t)
+    await t.rejects(
+      distribute(url, () => {}),
+      { message: /The database has no Citus: install it/ },
+    )
+    const index = "SELECT to_regclass('document_texts_document_id_key') IS NOT NULL AS kept"
+    t.same(await query(url, index), [{ kept: true }])
+  })
+else {
+  /** An empty database on all nodes. */
+  const emptyOnNodes = async (t: Parameters<typeof createEmptyDatabase>[0]): Promise<string> => {
+    const name = new URL(await createEmptyDatabase(t)).pathname.slice(1)
+    return await joinNodes(await nodesOf(citus), name)
+  }
+
+  t.test('a filled database is distributed with its rows, and finds them', async (t) => {
+    const url = await emptyOnNodes(t)
+    await prepareDatabase(url)
+    const db = openDatabase({ url, poolSize: 2 })
+    t.teardown(() => db.close())
+    const reader = await addUser(db)
+    const bases: string[] = []
+    for (let i = 0; i < 4; i++) {
+      bases.push(await addKnowledgeBase(db, reader))
+      await addDocument(db, bases[i], `The lantern of harbour ${i} burns oil.`)
+    }
+    const before = await contentsOf(url)
+    const told: string[] = []
+    await distribute(url, (message) => told.push(message))
+    t.ok(told.includes('chunks: distributed by knowledge_base_id'), told.join())
+    t.same(await contentsOf(url), before)
+    const nodes = await query(
+      url,
+      `SELECT count(DISTINCT nodename || nodeport)::int AS n FROM citus_shards WHERE table_name = 'chunks'::regclass`,
+    )
+    t.same(nodes, [{ n: 2 }])
+    const search = { knowledgeBaseIds: bases, query: 'Which lantern burns oil?', limit: 8 }
+    t.equal((await searchKnowledgeBases(db, reader, search)).passages.length, 4)
+    const again: string[] = []
+    await distribute(url, (message) => again.push(message))
+    t.ok(again.includes('chunks: is distributed by knowledge_base_id'), again.join())
+  })
+
+  t.test('a backup of a distributed database restores into a plain one, and back', async (t) => {
+    const store = { STORAGE_DIR: newFolder(t) }
+    const url = await newDatabase(t, 'db_distributed')
+    const db = openDatabase({ url, poolSize: 2 })
+    const base = await addKnowledgeBase(db, await addUser(db))
+    await addDocument(db, base, 'The lantern of the harbour burns oil.')
+    await db.close()
+    const contents = await contentsOf(url)
+    const { folder } = await backUp({ DATABASE_URL: url, ...store }, newFolder(t))
+    const plain = { DATABASE_URL: await createEmptyDatabase(t), STORAGE_DIR: newFolder(t) }
+    await restore(folder, plain)
+    t.same(await contentsOf(plain.DATABASE_URL), contents)
+    const second = await backUp(plain, newFolder(t))
+    const back = { DATABASE_URL: await emptyOnNodes(t), STORAGE_DIR: newFolder(t) }
+    await restore(second.folder, back)
+    await distribute(back.DATABASE_URL, () => {})
+    t.same(await contentsOf(back.DATABASE_URL), contents)
+  })
+
+  t.test('no statement of the hottest operations goes to all shards or is refused', async (t) => {
+    const { url } = await createTestDatabase(t)
+    const root = process.cwd()
+    const program = programOf(root)
+    const operations = [...Object.keys(readBudgets()), 'getUsage', 'listRequests', 'createDocument']
+    const files = new Set(operations.flatMap((name) => filesOf(callTree(root, name, program)!)))
+    const routed = await routesOf(url, await readStatements(root), [...files])
+    const others = routed.filter(({ route }) => route !== 'local' && route !== 'one shard')
+    // The extension pgvector is not installed there.
+    t.same(
+      others.map(({ file }) => file),
+      ['prisma/sql/search/rank-by-vector-with-pgvector.sql'],
+    )
+    t.ok(routed.filter(({ route }) => route === 'one shard').length >= 8)
+  })
+}
