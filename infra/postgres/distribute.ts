@@ -3,26 +3,36 @@
 import { openConnection } from '../database/client.ts'
 import { MigrationError } from './migrations.ts'
 
-/** The tables that are distributed, and by which column. Those with the same column stay together. */
-const tables = [
+interface Table {
+  name: string
+  /** The rows with one value of the column stay together, also those of tables with the same column. */
+  column: string
+  /** Drops what only servers of version 1.12 need, and Citus refuses. */
+  before?: string[]
+}
+
+const tables: Table[] = [
   { name: 'chunks', column: 'knowledge_base_id' },
-  { name: 'document_texts', column: 'knowledge_base_id' },
+  {
+    name: 'document_texts',
+    column: 'knowledge_base_id',
+    before: [
+      'DROP TRIGGER document_texts_complete ON document_texts',
+      'DROP INDEX document_texts_document_id_key',
+    ],
+  },
   { name: 'lexemes', column: 'knowledge_base_id' },
   { name: 'removed_chunks', column: 'knowledge_base_id' },
-  { name: 'api_requests', column: 'user_id' },
+  {
+    name: 'api_requests',
+    column: 'user_id',
+    before: ['DROP INDEX api_requests_id_key', 'CREATE INDEX api_requests_id_idx ON api_requests (id)'],
+  },
   { name: 'usage_days', column: 'user_id' },
 ]
 
 /** Functions that run where the rows of their argument are. */
 const functions = [{ signature: 'similar_lexemes(text, text[], int)', argument: 'base', table: 'lexemes' }]
-
-/** What only servers of version 1.12 need, and Citus refuses. */
-const dropped = [
-  'CREATE INDEX IF NOT EXISTS api_requests_id_idx ON api_requests (id)',
-  'DROP INDEX IF EXISTS api_requests_id_key',
-  'DROP TRIGGER IF EXISTS document_texts_complete ON document_texts',
-  'DROP INDEX IF EXISTS document_texts_document_id_key',
-]
 
 /**
  * Distributes each table that is not distributed yet, with its rows. Each waits until no transaction uses it,
@@ -38,10 +48,9 @@ export async function distribute(url: string, onProgress: (message: string) => v
         'The database has no Citus: install it on each node, run CREATE EXTENSION citus there, and add the ' +
           'nodes with citus_add_node.',
       )
-    for (const statement of dropped) await client.query(statement)
-    for (const { name, column } of tables) {
+    for (const { name, column, before = [] } of tables) {
       const first = tables.find((table) => table.column === column)!.name
-      const { rows } = await client.query<{ distributed: boolean; rows: string }>(
+      const { rows } = await client.query<{ distributed: boolean }>(
         `SELECT EXISTS (SELECT FROM pg_dist_partition WHERE logicalrelid = $1::regclass) AS distributed`,
         [name],
       )
@@ -49,11 +58,16 @@ export async function distribute(url: string, onProgress: (message: string) => v
         onProgress(`${name}: is distributed by ${column}`)
         continue
       }
+      await client.query('BEGIN')
+      for (const statement of before) await client.query(statement)
       await client.query('SELECT create_distributed_table($1, $2, colocate_with => $3)', [
         name,
         column,
         name === first ? 'none' : first,
       ])
+      await client.query('COMMIT')
+      // The rows that were copied to the nodes.
+      await client.query('SELECT truncate_local_data_after_distributing_table($1)', [name])
       onProgress(`${name}: distributed by ${column}`)
     }
     for (const { signature, argument, table } of functions)

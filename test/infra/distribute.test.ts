@@ -1,6 +1,6 @@
 // `npm run migrate -- --distribute`. What needs Citus runs when `CITUS_URL` names a coordinator with workers; then
 // all other tests run there, too.
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { distribute } from '../../infra/postgres/distribute.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { joinNodes, nodesOf } from '../../scripts/test/citus.ts'
@@ -12,6 +12,10 @@ import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { addDocument, addKnowledgeBase, addUser } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
 import { createEmptyDatabase, createTestDatabase } from '../support/database/database.ts'
 import { backUp, contentsOf, newFolder, query, restore } from '../support/server/backups.ts'
+import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import type { Client } from '../support/http/client.ts'
+import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { newDatabase } from '../support/server/store-servers.ts'
 
 const citus = process.env['CITUS_URL']
@@ -78,6 +82,89 @@ else {
     await restore(second.folder, back)
     await distribute(back.DATABASE_URL, () => {})
     t.same(await contentsOf(back.DATABASE_URL), contents)
+  })
+
+  /** A server with a knowledge base on each worker, of another person each; each base has a document. */
+  const onEachWorker = async (t: Test) => {
+    // A document whose worker is lost is tried again for a minute.
+    const server = await startServer(t, { env: { DOCUMENT_CONCURRENCY: '2' } })
+    startDocumentWorker(t, server, () => {})
+    const baseOf = new Map<string, string>()
+    const ownerOf = new Map<string, Person>()
+    while (baseOf.size < 2) {
+      const person = await server.person()
+      const { id } = (await person.client.post('/ai/knowledge', { name: 'Shelf' })).body
+      const [{ node }] = await query(
+        server.databaseUrl,
+        `SELECT nodename || ':' || nodeport AS node FROM citus_shards
+         WHERE shardid = get_shard_id_for_distribution_column('chunks', $1::text)`,
+        [id],
+      )
+      if (!baseOf.has(node)) {
+        baseOf.set(node, id)
+        ownerOf.set(id, person)
+      }
+    }
+    const clientOf = (base: string): Client => ownerOf.get(base)!.client
+    const add = async (base: string, name: string): Promise<number> =>
+      (await clientOf(base).post(`/ai/knowledge/${base}/documents`, { name, text: `The ${name} burns oil.` }))
+        .status
+    const find = async (base: string): Promise<{ status: number; found: number }> => {
+      const answer = await clientOf(base).post(`/ai/knowledge/${base}/search`, { query: 'What burns oil?' })
+      return { status: answer.status, found: answer.body.data?.length ?? 0 }
+    }
+    for (const base of baseOf.values()) {
+      t.equal(await add(base, 'lantern'), 201)
+      await waitUntil(async () => (await find(base)).found === 1, 'the document')
+    }
+    return { server, baseOf, add, find }
+  }
+
+  t.test('without a worker only its knowledge bases answer 503, and nothing is lost', async (t) => {
+    const { server, baseOf, add, find } = await onEachWorker(t)
+    const [[lost, lostBase], [, otherBase]] = [...baseOf]
+    const worker = (await nodesOf(citus)).find((node) => node.includes(lost))!
+    const { pathname } = new URL(server.databaseUrl)
+    const name = pathname.slice(1)
+    await query(worker, `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`)
+    await query(worker, 'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+    t.equal((await find(lostBase)).status, 503)
+    t.same(await find(otherBase), { status: 200, found: 1 })
+    // Documents and events are on the coordinator: what is added waits for the worker.
+    t.equal(await add(lostBase, 'beacon'), 201)
+    t.equal(await add(otherBase, 'beacon'), 201)
+    await waitUntil(async () => (await find(otherBase)).found === 2, 'the document of the other base')
+    await query(worker, `ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
+    await waitUntil(async () => (await find(lostBase)).found === 2, 'both documents')
+  })
+
+  t.test('a shard moves to the other worker while it is used, and no request fails', async (t) => {
+    const { server, baseOf, add, find } = await onEachWorker(t)
+    const [[from, base], [to]] = [...baseOf]
+    let moving = true
+    const statuses: number[] = []
+    const use = async (): Promise<void> => {
+      for (let i = 0; moving; i++) {
+        statuses.push((await find(base)).status)
+        if (i % 5 === 0) statuses.push(await add(base, `lamp ${i}`))
+      }
+    }
+    const users = [use(), use()]
+    const node = (address: string): [string, number] => {
+      const [host, port] = address.split(':')
+      return [host, Number(port)]
+    }
+    await query(
+      server.databaseUrl,
+      `SELECT citus_move_shard_placement(get_shard_id_for_distribution_column('chunks', $1::text), $2, $3, $4, $5,
+        'force_logical')`,
+      [base, ...node(from), ...node(to)],
+    )
+    moving = false
+    await Promise.all(users)
+    t.same([...new Set(statuses)].sort(), [200, 201])
+    t.ok(statuses.length > 20, `${statuses.length} requests`)
+    t.ok((await find(base)).found > 1)
   })
 
   t.test('no statement of the hottest operations goes to all shards or is refused', async (t) => {

@@ -18,8 +18,14 @@ import { parseOrError } from '../../../services/ai/parsing/parsers.ts'
 import { decodeResult, encodeResult } from '../../../services/ai/parsing/wire-format.ts'
 import type { TestServer } from '../server/server.ts'
 
-/** Indexes the documents of the server until the test ends. */
-export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: TestServer): void {
+/** Indexes the documents of the server until the test ends. An error ends the process, or goes to `onError`. */
+export function startDocumentWorker(
+  t: Pick<Test, 'teardown'>,
+  { services }: TestServer,
+  onError = (error: Error): void => {
+    throw error
+  },
+): void {
   const { config, providers } = services
   const worker = createDocumentWorker({
     ...services,
@@ -29,9 +35,7 @@ export function startDocumentWorker(t: Pick<Test, 'teardown'>, { services }: Tes
     concurrency: config.documentConcurrency,
     interval: 20,
     parse: parseInProcess,
-    onError: (error) => {
-      throw error
-    },
+    onError,
   })
   worker.start()
   t.teardown(() => worker.stop())
