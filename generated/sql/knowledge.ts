@@ -508,8 +508,8 @@ export interface ListBasesOfDeletedUsersRow {
 }
 
 /**
- * The knowledge bases with index entries to remove, after the id `after`. Skips from one knowledge base to the next
- * along the index (a loose index scan), regardless of the rows of each.
+ * The knowledge bases with index entries to remove, after the id `after`. Skips from one knowledge base to
+ * the next along the index (a loose index scan), regardless of the rows of each.
  * @see prisma/sql/knowledge/list-bases-with-index-removals.sql
  */
 export const listBasesWithIndexRemovals = many<{ after: string | null; limit: number }, ListBasesWithIndexRemovalsRow>(

@@ -117,8 +117,8 @@ export interface RankByVectorWithPgvectorRow {
 }
 
 /**
- * The chunks of a knowledge base whose vectors are the most similar to :embedding, which has the length 1 like
- * theirs.
+ * The chunks of a knowledge base whose vectors are the most similar to :embedding, which has the length 1
+ * like theirs.
  * @see prisma/sql/search/rank-by-vector.sql
  */
 export const rankByVector = many<{ embedding: readonly number[]; knowledge_base_id: string; chunk_ids: readonly string[] | null; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; embedding_model: string | null }, RankByVectorRow>(
@@ -208,8 +208,8 @@ export interface RankByWordsInDocumentsRow {
 }
 
 /**
- * Finds candidate chunks of a knowledge base for words and ranks them by BM25; returns the best with the names
- * of their documents.
+ * Finds candidate chunks of a knowledge base for words and ranks them by BM25; returns the best with the
+ * names of their documents.
  * @see prisma/sql/search/rank-by-words.sql
  */
 export const rankByWords = many<{ probes: readonly string[]; limits: readonly number[]; knowledge_base_id: string; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsRow>(

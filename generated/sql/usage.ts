@@ -250,7 +250,8 @@ export interface ListUsageRow {
 }
 
 /**
- * The users that are not deleted, with the bytes of their files outside projects. Locks them against deletion.
+ * The users that are not deleted, with the bytes of their files outside projects. Locks them against
+ * deletion.
  * @see prisma/sql/usage/lock-requesting-users.sql
  */
 export const lockRequestingUsers = many<{ ids: readonly string[] }, LockRequestingUsersRow>(

@@ -1,5 +1,5 @@
-// Distributes the tables that grow over the nodes of Citus, an extension of PostgreSQL that keeps the rows with
-// one value of a column together on one node. All other tables stay on the coordinator.
+// Distributes the tables that grow over the nodes of Citus, an extension of PostgreSQL that keeps the rows
+// with one value of a column together on one node. All other tables stay on the coordinator.
 import { openConnection } from '../database/client.ts'
 import { MigrationError } from './migrations.ts'
 

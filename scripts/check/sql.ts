@@ -16,6 +16,7 @@ const exceptions: Record<string, string> = {
   'scripts/bench/': 'compares with SQL that the product does not contain',
   'scripts/generate/': 'reads the catalogue of the database',
   'scripts/migrate/': 'creates the database for a comparison',
+  'scripts/sql/': 'asks a database how it runs a statement',
   'scripts/test/': 'creates and drops the databases of tests',
 }
 

@@ -1,6 +1,6 @@
 // `npm run sql -- OPERATION`: the SQL that an operation can run, as a tree of the functions from its handler
 // to the files of prisma/sql.
-//   --routes   where Citus runs each statement of the hottest operations; DATABASE_URL is a distributed database
+//   --routes   where Citus runs each statement of the hottest operations, in the database of DATABASE_URL
 import { resolve } from 'node:path'
 import { callTree, type Call } from './call-tree.ts'
 import { answerHelp } from '../../infra/command-help.ts'

@@ -1,5 +1,5 @@
-// `npm run migrate -- --distribute`. What needs Citus runs when `CITUS_URL` names a coordinator with workers; then
-// all other tests run there, too.
+// `npm run migrate -- --distribute`. What needs Citus runs when `CITUS_URL` names a coordinator with workers;
+// then all other tests run there, too.
 import t, { type Test } from 'tap'
 import { distribute } from '../../infra/postgres/distribute.ts'
 import { openDatabase } from '../../infra/database/database.ts'
@@ -55,7 +55,8 @@ else {
     t.same(await contentsOf(url), before)
     const nodes = await query(
       url,
-      `SELECT count(DISTINCT nodename || nodeport)::int AS n FROM citus_shards WHERE table_name = 'chunks'::regclass`,
+      `SELECT count(DISTINCT nodename || nodeport)::int AS n FROM citus_shards
+       WHERE table_name = 'chunks'::regclass`,
     )
     t.same(nodes, [{ n: 2 }])
     const search = { knowledgeBaseIds: bases, query: 'Which lantern burns oil?', limit: 8 }
@@ -156,8 +157,8 @@ else {
     }
     await query(
       server.databaseUrl,
-      `SELECT citus_move_shard_placement(get_shard_id_for_distribution_column('chunks', $1::text), $2, $3, $4, $5,
-        'force_logical')`,
+      `SELECT citus_move_shard_placement(get_shard_id_for_distribution_column('chunks', $1::text),
+        $2, $3, $4, $5, 'force_logical')`,
       [base, ...node(from), ...node(to)],
     )
     moving = false

@@ -1,6 +1,6 @@
 -- Deletes the chunks of a document and queues their word counts for subtraction. The counts of a deleted
--- knowledge base are deleted as a whole. The id of an entry comes from the chunk: with a number of a sequence,
--- Citus would send the rows through all nodes.
+-- knowledge base are deleted as a whole. The id of an entry comes from the chunk: with a number of a
+-- sequence, Citus would send the rows through all nodes.
 CREATE OR REPLACE FUNCTION remove_chunks(base text, document text)
 RETURNS void
 LANGUAGE plpgsql

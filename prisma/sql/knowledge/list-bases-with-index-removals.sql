@@ -1,5 +1,5 @@
--- The knowledge bases with index entries to remove, after the id `after`. Skips from one knowledge base to the next
--- along the index (a loose index scan), regardless of the rows of each.
+-- The knowledge bases with index entries to remove, after the id `after`. Skips from one knowledge base to
+-- the next along the index (a loose index scan), regardless of the rows of each.
 -- @many
 WITH RECURSIVE bases AS (
   (

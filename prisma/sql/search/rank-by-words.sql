@@ -1,5 +1,5 @@
--- Finds candidate chunks of a knowledge base for words and ranks them by BM25; returns the best with the names
--- of their documents.
+-- Finds candidate chunks of a knowledge base for words and ranks them by BM25; returns the best with the
+-- names of their documents.
 -- @many
 WITH candidates AS MATERIALIZED (
   SELECT c.place FROM unnest(:probes::text[], :limits::int[]) AS p (terms, most), LATERAL (

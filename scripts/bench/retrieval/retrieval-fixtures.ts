@@ -132,7 +132,8 @@ const selectMismatches = statement<{ wrong: number }>(`
     FROM chunks GROUP BY 1, 2
   )
   SELECT (
-      SELECT count(*) FROM lexemes l FULL JOIN terms t ON t.term = l.id AND t.knowledge_base_id = l.knowledge_base_id
+      SELECT count(*) FROM lexemes l FULL JOIN terms t
+        ON t.term = l.id AND t.knowledge_base_id = l.knowledge_base_id
       WHERE l.chunks IS DISTINCT FROM t.chunks
     )::int + (
       SELECT count(*) FROM chunk_counts s FULL JOIN sizes z USING (knowledge_base_id, language)

@@ -20,8 +20,8 @@ export function compareRanked(a: Ranked, b: Ranked): number {
 }
 
 /**
- * Ranks the chunks of each knowledge base with a statement of its own, because their chunks may be on different
- * nodes. One after the other, so that a search uses one connection.
+ * Ranks the chunks of each knowledge base with a statement of its own, because their chunks may be on
+ * different nodes. One after the other, so that a search uses one connection.
  * @returns the best of all.
  */
 export async function rankInEach(
