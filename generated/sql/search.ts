@@ -147,32 +147,30 @@ export interface RankByVectorRow {
 }
 
 /**
- * `rank-by-words` in the documents that filters select.
+ * `rank-by-words` in the documents that filters select. Each document is compared with the filters once, not
+ * for each of its chunks that has one of the words.
  * @see prisma/sql/search/rank-by-words-in-documents.sql
  */
-export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: readonly number[]; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; knowledge_base_id: string; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
+export const rankByWordsInDocuments = many<{ knowledge_base_id: string; document_ids: readonly string[] | null; metadata: object | string | null; condition: string | null; operands: object | string | null; probes: readonly string[]; limits: readonly number[]; name_patterns: readonly string[]; k1: number; b: number; average_tokens: number; term_ids: readonly number[]; term_words: readonly number[]; term_weights: readonly number[] }, RankByWordsInDocumentsRow>(
   'search/rank-by-words-in-documents',
-  `WITH candidates AS MATERIALIZED (
-  SELECT c.place FROM unnest($1::text[], $2::int[]) AS p (terms, most), LATERAL (
-    SELECT c.ctid AS place
-    FROM chunks c JOIN document_texts t ON t.knowledge_base_id = c.knowledge_base_id
-      AND t.document_id = c.document_id AND ($3::text[] IS NULL OR t.document_id = ANY($3))
-  AND ($4::jsonb IS NULL OR t.metadata @> $4)
-  AND ($5::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $5::jsonpath, $6::jsonb,
+  `WITH selected AS MATERIALIZED (
+  SELECT t.document_id, t.name FROM document_texts t
+  WHERE t.knowledge_base_id = $1 AND ($2::text[] IS NULL OR t.document_id = ANY($2))
+  AND ($3::jsonb IS NULL OR t.metadata @> $3)
+  AND ($4::text IS NULL OR jsonb_path_match(
+    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $4::jsonpath, $5::jsonb,
     true))
-    WHERE c.knowledge_base_id = $7 AND c.terms @> p.terms::bigint[] LIMIT p.most) c
+), candidates AS MATERIALIZED (
+  SELECT c.place FROM unnest($6::text[], $7::int[]) AS p (terms, most), LATERAL (
+    SELECT c.ctid AS place
+    FROM chunks c
+    WHERE c.knowledge_base_id = $1 AND c.terms @> p.terms::bigint[]
+      AND c.document_id IN (SELECT document_id FROM selected) LIMIT p.most) c
   UNION
   SELECT c.place FROM (
-    SELECT t.document_id FROM document_texts t
-    WHERE t.knowledge_base_id = $7 AND lower(t.name) LIKE ANY($8)
-      AND ($3::text[] IS NULL OR t.document_id = ANY($3))
-  AND ($4::jsonb IS NULL OR t.metadata @> $4)
-  AND ($5::text IS NULL OR jsonb_path_match(
-    jsonb_build_object('id', t.document_id, 'metadata', t.metadata), $5::jsonpath, $6::jsonb,
-    true)) LIMIT 20) t,
+    SELECT document_id FROM selected WHERE lower(name) LIKE ANY($8) LIMIT 20) t,
     LATERAL (SELECT c.ctid AS place FROM chunks c
-      WHERE c.knowledge_base_id = $7 AND c.document_id = t.document_id
+      WHERE c.knowledge_base_id = $1 AND c.document_id = t.document_id
       ORDER BY c.position LIMIT 3) c
 ), matches AS (
   SELECT place, word, max(
@@ -183,7 +181,7 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
     SELECT c.ctid AS place, q.word, q.weight,
       c.term_counts[width_bucket(q.id, c.terms)]::float8 AS count, c.tokens::float8 AS tokens
     FROM candidates f
-      JOIN chunks c ON c.ctid = f.place AND c.knowledge_base_id = $7
+      JOIN chunks c ON c.ctid = f.place AND c.knowledge_base_id = $1
       JOIN unnest($12::bigint[], $13::int[], $14::float8[]) AS q (id, word, weight)
         ON c.terms[width_bucket(q.id, c.terms)] = q.id
     OFFSET 0
@@ -194,10 +192,10 @@ export const rankByWordsInDocuments = many<{ probes: readonly string[]; limits: 
   GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 200
 )
 SELECT c.id, c.document_id, r.score, unaccent(t.name) AS "name"
-FROM ranked r JOIN chunks c ON c.ctid = r.place AND c.knowledge_base_id = $7
-JOIN document_texts t ON t.knowledge_base_id = $7 AND t.document_id = c.document_id
+FROM ranked r JOIN chunks c ON c.ctid = r.place AND c.knowledge_base_id = $1
+JOIN document_texts t ON t.knowledge_base_id = $1 AND t.document_id = c.document_id
   AND t.is_searchable`,
-  ['probes', 'limits', 'document_ids', 'metadata', 'condition', 'operands', 'knowledge_base_id', 'name_patterns', 'k1', 'b', 'average_tokens', 'term_ids', 'term_words', 'term_weights'],
+  ['knowledge_base_id', 'document_ids', 'metadata', 'condition', 'operands', 'probes', 'limits', 'name_patterns', 'k1', 'b', 'average_tokens', 'term_ids', 'term_words', 'term_weights'],
   { searches: true },
 )
 export interface RankByWordsInDocumentsRow {
