@@ -77,7 +77,7 @@ export async function searchKnowledgeBases(
   }
 }
 
-/** Fewer than `limit` if documents or the caller's membership were removed in the meantime. */
+/** Fewer than `limit` only if no more chunks are ranked, or none that the caller may still read. */
 async function loadPassages(
   db: SqlClient,
   principal: Principal,
@@ -85,18 +85,21 @@ async function loadPassages(
   ranked: RankedChunk[],
   limit: number,
 ): Promise<RetrievedPassage[]> {
-  if (ranked.length === 0) return []
-  const ids = [...new Set(ranked.map(({ documentId }) => documentId))]
-  const rows = await sql.readDocuments(db, { ...callerParameters(principal), ids })
-  const documents = new Map(rows.map((row) => [row.document_id, row]))
-  const readable = ranked.filter(({ documentId }) => documents.has(documentId)).slice(0, limit)
-  const texts = await chunks.read(readable)
-  return readable.flatMap(({ id: chunkId, documentId, score }) => {
-    const chunk = texts.get(chunkId)
-    if (chunk === undefined) return []
-    const { id: _id, ...fields } = chunk
-    return [{ ...documents.get(documentId)!, ...fields, chunk_id: chunkId, score: Math.min(1, score) }]
-  })
+  const passages: RetrievedPassage[] = []
+  for (let from = 0; from < ranked.length && passages.length < limit; from += limit) {
+    const batch = ranked.slice(from, from + limit)
+    const ids = [...new Set(batch.map(({ documentId }) => documentId))]
+    const rows = await sql.readDocuments(db, { ...callerParameters(principal), ids })
+    const documents = new Map(rows.map((row) => [row.document_id, row]))
+    const texts = await chunks.read(batch.filter(({ documentId }) => documents.has(documentId)))
+    for (const { id, documentId, score } of batch) {
+      const [document, chunk] = [documents.get(documentId), texts.get(id)]
+      if (document === undefined || chunk === undefined) continue
+      const { id: chunkId, ...fields } = chunk
+      passages.push({ ...document, ...fields, chunk_id: chunkId, score: Math.min(1, score) })
+    }
+  }
+  return passages.slice(0, limit)
 }
 
 /** The passage without internal fields. */
