@@ -18,7 +18,7 @@ import { learn, nameOf, remember } from './names.ts'
 import { currentPlace, fill, href, navigate, placeIn, placeNames } from './router.ts'
 import { call, isAllowed, isPossible, type Input } from './session.ts'
 import { createdIn, timeField, timeName } from './times.ts'
-import { Dialog, Problem, Skeleton, useLoaded, usePolling, type Loaded } from './ui.tsx'
+import { Dialog, Problem, Skeleton, useLoaded, useOnReady, usePolling, type Loaded } from './ui.tsx'
 import { CopyId, isWaiting, textOf, Value } from './value.tsx'
 import { rowsClass, useView } from './view.tsx'
 
@@ -153,9 +153,7 @@ export function InnerList({ list, title, values, owner, filter = {}, round, onRe
   const query = { limit: 5, ...(list.ordered && { order: 'desc' }), ...filter }
   const page = useRows(list, { path: values, query }, `${path}#${round}`)
   const isReady = page.value !== null || page.failure !== null
-  useEffect(() => {
-    if (isReady) onReady()
-  }, [isReady])
+  useOnReady(isReady, onReady)
   return (
     <section class="inner">
       <header>
@@ -316,8 +314,8 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
 type EmptyProps = Pick<Props, 'list' | 'values' | 'query'> & { isWhole: boolean }
 
 /**
- * Says that a list is empty, and leads to the items outside of the chosen project or organization, if there are
- * some. Without a choice, lists with the filter `project_id=*` have only the items outside of projects.
+ * Says that a list is empty, and leads to the items outside of the chosen project or organization, if there
+ * are some. Without a choice, lists with the filter `project_id=*` have only the items outside of projects.
  */
 function Empty({ list, values, query, isWhole }: EmptyProps) {
   const isFiltered = [...query.keys()].some((name) => !placeNames.some((each) => each === name))

@@ -66,6 +66,13 @@ export function useLoaded<T>(load: () => Promise<T>, key: string): Loaded<T> {
   return { ...state, loading: state.key !== key, reload }
 }
 
+/** Calls `onReady` once, when a part of a page is there. */
+export function useOnReady(isReady: boolean, onReady: () => void): void {
+  useEffect(() => {
+    if (isReady) onReady()
+  }, [isReady])
+}
+
 /** An error with its way on: the page about its code, and another attempt. */
 export function Problem({ failure, retry }: { failure: Failure; retry?: () => void }) {
   return (

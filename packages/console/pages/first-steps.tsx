@@ -4,7 +4,7 @@ import { useRef, useState } from 'preact/hooks'
 import { href } from '../router.ts'
 import { call, currentUserId, failureOf, isAllowed, isPossible } from '../session.ts'
 import type { Failure, Input } from '../session.ts'
-import { Code, Problem, useLoaded } from '../ui.tsx'
+import { Code, Problem, useLoaded, useOnReady } from '../ui.tsx'
 
 type Sent = { operation: string; input: Input }
 /** Sends a request of a step. @returns the body of the answer. */
@@ -106,8 +106,12 @@ const dismissedKey = (): string => `platform-first-steps ${currentUserId()}`
  * They are shown until all are done, or until the person dismisses them.
  * @param props.used how much of a limit is used.
  */
-export function FirstSteps(props: { used: (limit: string) => number; onDone: () => void }) {
-  const { used, onDone } = props
+export function FirstSteps(props: {
+  used: (limit: string) => number
+  onDone: () => void
+  onReady: () => void
+}) {
+  const { used, onDone, onReady } = props
   const shown = steps.filter(({ needs }) => needs.every(isAllowed) && isPossible(needs[0], {}))
   const [isDismissed, setIsDismissed] = useState(() => localStorage.getItem(dismissedKey()) !== null)
   const sells = shown.some(({ limit }) => limit === null) && isAllowed('listProducts')
@@ -120,6 +124,7 @@ export function FirstSteps(props: { used: (limit: string) => number; onDone: () 
   )
   const isDone = ({ limit }: Step): boolean => (limit === null ? sold.value === true : used(limit) > 0)
   const isLoaded = sold.value !== null || sold.failure !== null
+  useOnReady(isLoaded, onReady)
   // Those that are shown stay when the last one is done.
   const wasShown = useRef(false)
   wasShown.current ||= isLoaded && !shown.every(isDone)

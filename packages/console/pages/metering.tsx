@@ -4,7 +4,7 @@ import { DetailPage } from '../detail.tsx'
 import { detailAt } from '../model.ts'
 import type { PageProps } from '../router.ts'
 import { call, isAllowed } from '../session.ts'
-import { Problem, Skeleton, useLoaded } from '../ui.tsx'
+import { Problem, Skeleton, useLoaded, useOnReady } from '../ui.tsx'
 import { count } from '../value.tsx'
 
 const shownDays = 30
@@ -13,14 +13,14 @@ const dayMs = 86_400_000
 export function MeterPage({ path, values }: PageProps) {
   const { page: detail } = detailAt(path)!
   return (
-    <DetailPage detail={detail} values={values} path={path}>
-      {(meter) => isAllowed('listMeterUsage') && <MeterUsage meter={meter} />}
+    <DetailPage {...{ detail, values, path }} isLoading={isAllowed('listMeterUsage')}>
+      {(meter, _reload, onReady) => isAllowed('listMeterUsage') && <MeterUsage {...{ meter, onReady }} />}
     </DetailPage>
   )
 }
 
 /** The usage of all customers by day. The payment clock, which may be ahead, says which day is the last. */
-function MeterUsage({ meter: { id, unit } }: { meter: any }) {
+function MeterUsage({ meter: { id, unit }, onReady }: { meter: any; onReady: () => void }) {
   const loaded = useLoaded(async () => {
     const clock = await call('getTestClock').catch(() => null)
     const now = clock === null ? Date.now() : Date.parse(clock.data.now)
@@ -33,6 +33,7 @@ function MeterUsage({ meter: { id, unit } }: { meter: any }) {
     )
     return days.map((day) => ({ day, quantity: used.get(day) ?? 0 }))
   }, id)
+  useOnReady(!loaded.loading, onReady)
   if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
   if (loaded.value === null) return <Skeleton />
   const quantities = loaded.value.map(({ quantity }) => quantity)

@@ -1,10 +1,11 @@
 // The first page: what to do first, what was used, what is used of the limits, and the latest events.
-import { useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { href } from '../router.ts'
 import { lazy } from '../lazy.tsx'
 import { detailAt } from '../model.ts'
 import { call, isAllowed } from '../session.ts'
-import { Problem, Skeleton, useLoaded, type Loaded } from '../ui.tsx'
+import { Problem, Skeleton, useLoaded, useOnReady, type Loaded } from '../ui.tsx'
 import { bytes, count, EventList } from '../value.tsx'
 import { Usage } from './usage.tsx'
 
@@ -28,21 +29,62 @@ export function Overview() {
       <header>
         <h1>Home</h1>
       </header>
-      <Health />
-      {limits.value !== null && (
-        <FirstSteps used={usedOf(limits.value)} onDone={() => setRound((n) => n + 1)} />
-      )}
-      {isAllowed('getUsage') && <Usage key={round} />}
-      <div class="columns">
-        {isAllowed('getLimits') && <Limits limits={limits} />}
-        {isAllowed('listEvents') && <Events key={round} />}
-      </div>
+      <InOrder>
+        {[
+          (onReady) => <Health {...{ onReady }} />,
+          (onReady) =>
+            limits.value === null ? (
+              limits.failure !== null && <Ready {...{ onReady }} />
+            ) : (
+              <FirstSteps
+                used={usedOf(limits.value)}
+                onDone={() => setRound((n) => n + 1)}
+                {...{ onReady }}
+              />
+            ),
+          (onReady) =>
+            isAllowed('getUsage') ? <Usage {...{ round, onReady }} /> : <Ready {...{ onReady }} />,
+          () => (
+            <div class="columns">
+              {isAllowed('getLimits') && <Limits limits={limits} />}
+              {isAllowed('listEvents') && <Events round={round} />}
+            </div>
+          ),
+        ]}
+      </InOrder>
     </section>
   )
 }
 
+const longestWaitMs = 5_000
+
+/** Shows each part once those above it are there, so that nothing moves, or have taken too long. */
+function InOrder({ children }: { children: Array<(onReady: () => void) => ComponentChildren> }) {
+  const [ready, setReady] = useState<ReadonlySet<number>>(new Set())
+  const [isLate, setIsLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setIsLate(true), longestWaitMs)
+    return () => clearTimeout(timer)
+  }, [])
+  const loading = children.findIndex((_, i) => !ready.has(i))
+  return (
+    <>
+      {children.map((part, i) => (
+        <div key={i} class={i > loading && !isLate ? 'unready' : undefined}>
+          {part(() => setReady((before) => new Set([...before, i])))}
+        </div>
+      ))}
+    </>
+  )
+}
+
+function Ready({ onReady }: { onReady: () => void }) {
+  useOnReady(true, onReady)
+  return null
+}
+
 /** What does not work: parts of the server, and endpoints that the platform has disabled. */
-function Health() {
+function Health({ onReady }: { onReady: () => void }) {
   const isShown = isAllowed('listWebhookEndpoints')
   const loaded = useLoaded(async () => {
     const query = { enabled: false, limit: 100 }
@@ -54,6 +96,7 @@ function Health() {
     const missing = Object.keys(readiness.checks).filter((name) => readiness.checks[name] !== 'ok')
     return { missing, failing: failing as any[] }
   }, 'health')
+  useOnReady(!loaded.loading, onReady)
   if (loaded.value === null) return null
   const { missing, failing } = loaded.value
   return (
@@ -113,9 +156,12 @@ function Limits({ limits: loaded }: { limits: Loaded<Limit[]> }) {
 
 const amount = (value: number, unit: string): string => (unit === 'bytes' ? bytes(value) : count(value))
 
-function Events() {
+function Events({ round }: { round: number }) {
   const input = { query: { order: 'desc', limit: 10 } }
-  const loaded = useLoaded(async () => (await call('listEvents', input)).data.data as any[], 'events')
+  const loaded = useLoaded(
+    async () => (await call('listEvents', input)).data.data as any[],
+    `events ${round}`,
+  )
   return (
     <div>
       <h2>

@@ -1,6 +1,6 @@
 // Orders and subscriptions with their time lines, refunds, and the bar of the test clock.
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { DetailPage } from '../detail.tsx'
 import { FormDialog } from '../form.tsx'
 import { goFrom, ListPage } from '../list.tsx'
@@ -9,7 +9,7 @@ import { detailAt, listAt } from '../model.ts'
 import { href, type PageProps } from '../router.ts'
 import { call, failureOf, isAllowed, isPossible, type Failure } from '../session.ts'
 import { titleOf } from '../titles.ts'
-import { Code, Dialog, Problem, Segments, useLoaded } from '../ui.tsx'
+import { Code, Dialog, Problem, Segments, useLoaded, useOnReady } from '../ui.tsx'
 import { digitsOf, Id, money, State, Time } from '../value.tsx'
 
 /** What an order sold: `2 × Team plan and 1 more`. */
@@ -205,9 +205,7 @@ interface Moment {
 function TimeLine(props: { load: () => Promise<Moment[]>; onReady: () => void }) {
   const { value, failure, reload } = useLoaded(props.load, '')
   const isReady = value !== null || failure !== null
-  useEffect(() => {
-    if (isReady) props.onReady()
-  }, [isReady])
+  useOnReady(isReady, props.onReady)
   const moments = (value ?? [])
     .filter((each): each is Moment & { at: string } => each.at !== null)
     .toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at))

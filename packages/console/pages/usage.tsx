@@ -4,7 +4,7 @@ import { Chart, Share } from '../chart.tsx'
 import { learn, nameOf } from '../names.ts'
 import { currentPlace, type Place } from '../router.ts'
 import { call } from '../session.ts'
-import { Problem, Segments, Skeleton, useLoaded } from '../ui.tsx'
+import { Problem, Segments, Skeleton, useLoaded, useOnReady } from '../ui.tsx'
 import { bytes, count } from '../value.tsx'
 
 type Column =
@@ -70,9 +70,10 @@ const ranges: Array<[string, string]> = [
   ['30', '30 days'],
 ]
 
-export function Usage() {
+export function Usage({ round, onReady }: { round: number; onReady: () => void }) {
   const place = currentPlace()
-  const loaded = useLoaded(async () => await usedIn(place), JSON.stringify(place))
+  const loaded = useLoaded(async () => await usedIn(place), `${JSON.stringify(place)} ${round}`)
+  useOnReady(!loaded.loading, onReady)
   const [range, setRange] = useState('30')
   // Only the admins of a project or an organization see its usage.
   if (loaded.failure?.code === 'FORBIDDEN') return null

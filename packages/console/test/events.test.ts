@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { assertAccessible, assertStill, openConsole } from '../../../test/support/browser/console-browser.ts'
 import {
   deliveryNow,
   makeEndpoint,
@@ -121,6 +121,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       const rows = page.locator('.deliveries li')
       await rows.nth(2).waitFor()
       await assertAccessible(t, page, `deliveries at ${width}`)
+      await assertStill(t, page, `deliveries at ${width}`)
       await page.getByRole('button', { name: 'Failed', exact: true }).click()
       await page.getByRole('button', { name: 'Today' }).click()
       await page.getByText('No delivery matches.').waitFor()

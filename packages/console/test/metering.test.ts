@@ -2,7 +2,7 @@
 import t from 'tap'
 import { createApiKey, createBudget } from '../../../test/support/database/db-fixtures.ts'
 import { launchBrowser, skipWithoutBrowser } from '../../../test/support/browser/browser.ts'
-import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { assertAccessible, assertStill, openConsole } from '../../../test/support/browser/console-browser.ts'
 import { startServer } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
@@ -37,6 +37,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
         width,
       })
       await page.getByRole('heading', { name: 'Last 30 days' }).waitFor()
+      await assertStill(t, page, `a meter at ${width}`)
       const chart = page.locator('.charts')
       t.match(await chart.textContent(), /call.*at most 5,000 a day/)
       await assertAccessible(t, page, 'the page of a meter')

@@ -9,7 +9,7 @@ import {
   createCheckout,
   payWithCard,
 } from '../../../test/support/operations/catalog-fixtures.ts'
-import { assertAccessible, openConsole } from '../../../test/support/browser/console-browser.ts'
+import { assertAccessible, assertStill, openConsole } from '../../../test/support/browser/console-browser.ts'
 import { startServer } from '../../../test/support/server/server.ts'
 
 t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
@@ -64,6 +64,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       key: server.key,
     })
     await page.goto(`${server.url}/console/payments/orders/${order}`)
+    await assertStill(t, page, 'an order')
+    await assertStill(t, operator.page, 'an order with the clock')
     const [receipt] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Receipt' }).click(),

@@ -49,3 +49,24 @@ export async function assertAccessible(t: Test, page: Page, what: string): Promi
     `${what}: axe finds nothing`,
   )
 }
+
+/**
+ * Asserts that nothing has moved on the page without a click, also while it was loaded.
+ * @param most the layout shift that is no movement
+ */
+export async function assertStill(t: Test, page: Page, what: string, most = 0): Promise<void> {
+  await page.waitForLoadState('networkidle')
+  const moved = await page.evaluate(`new Promise((resolve) => {
+    const moved = []
+    const place = ({ x, y }) => Math.round(x) + ' ' + Math.round(y)
+    new PerformanceObserver((list) => {
+      for (const { hadRecentInput, value, sources } of list.getEntries())
+        // A placeholder that moved before the page replaced it does not count.
+        if (!hadRecentInput && value > ${most} && sources.some(({ node }) => node !== null))
+          moved.push(value.toFixed(4) + sources.map(({ node, previousRect, currentRect }) =>
+            ' ' + node?.outerHTML?.slice(0, 60) + ' ' + place(previousRect) + ' to ' + place(currentRect)))
+    }).observe({ type: 'layout-shift', buffered: true })
+    requestAnimationFrame(() => setTimeout(() => resolve(moved), 0))
+  })`)
+  t.strictSame(moved, [], `${what}: nothing moves`)
+}
