@@ -71,7 +71,7 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
     <section>
       <header>
         <h1>
-          {list.title} {total !== undefined && <small class="soft">{total}</small>}
+          {list.title} <small class="soft">{total}</small>
         </h1>
         {menu}
         <Create

@@ -17,12 +17,13 @@ export function EventsPage({ path, query, values }: PageProps) {
   if (!isAllowed('streamEvents')) return <ListPage {...{ list, values, path, query }} />
   if (query.has(live)) return <Live query={query} />
   return (
-    <>
-      <ListPage {...{ list, values, path, query }} />
-      <p>
-        <a href={href(path, { ...withoutCursor(query), [live]: '1' })}>Watch new events</a>
-      </p>
-    </>
+    <ListPage {...{ list, values, path, query }}>
+      {() => (
+        <p>
+          <a href={href(path, { ...withoutCursor(query), [live]: '1' })}>Watch new events</a>
+        </p>
+      )}
+    </ListPage>
   )
 }
 

@@ -52,9 +52,9 @@ export async function assertAccessible(t: Test, page: Page, what: string): Promi
 
 /**
  * Asserts that nothing has moved on the page without a click, also while it was loaded.
- * @param most the layout shift that is no movement
+ * @param most the layout shift that is no movement: by default that of a time that becomes a second older
  */
-export async function assertStill(t: Test, page: Page, what: string, most = 0): Promise<void> {
+export async function assertStill(t: Test, page: Page, what: string, most = 0.001): Promise<void> {
   await page.waitForLoadState('networkidle')
   const moved = await page.evaluate(`new Promise((resolve) => {
     const moved = []
