@@ -49,7 +49,7 @@ t.test('the commands of the guides', { timeout: 300_000 }, async (t) => {
   const there = { DATABASE_URL: copy, DATA_DIR: copiedData, SECRET_KEY_FILE: join(data, 'secret-key') }
   const ran = new Set<string>()
 
-  const run = async (written: string, env: Record<string, string>): Promise<string> => {
+  const run = async (written: string, env: Record<string, string>, code = 0): Promise<string> => {
     ran.add(written)
     const words = wordsOf(written.replaceAll('/srv/backups', backups), isLongForm || ran.size === 1)
     const result = await new Promise<{ code: number; output: string }>((resolve) => {
@@ -60,11 +60,13 @@ t.test('the commands of the guides', { timeout: 300_000 }, async (t) => {
         (error, out, err) => resolve({ code: error === null ? 0 : Number(error.code), output: out + err }),
       )
     })
-    t.equal(result.code, 0, `${written}\n${result.output}`)
+    t.equal(result.code, code, `${written}\n${result.output}`)
     return result.output
   }
 
   t.match(await run('npm run migrate', here), /migration/)
+  // test/infra/distribute.test.ts does it with Citus.
+  t.match(await run('npm run migrate -- --distribute', here, 1), /has no Citus: install it/)
   const server = await spawnServer(t, { ...here, SECRET_KEY: '' })
   const created = await run('npm run admin -- create-user --email ada@example.com --name Ada', here)
   const [key] = /plat_\w+/.exec(created)!

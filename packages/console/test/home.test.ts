@@ -63,6 +63,7 @@ t.test('the first steps of an account', { skip: skipWithoutBrowser }, async (t) 
   await server.services.requestRecorder.flush()
   await page.reload()
   t.equal(await page.getByRole('heading', { name: 'First steps' }).count(), 0)
+  await page.getByRole('heading', { name: 'Latest events' }).waitFor()
   const requestsOfDays = page.locator('figure').filter({ hasText: 'Requests' })
   const { width, height } = (await requestsOfDays.locator('svg').boundingBox())!
   await requestsOfDays.locator('svg').hover({ position: { x: width - 2, y: height / 2 } })
