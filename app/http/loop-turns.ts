@@ -5,7 +5,7 @@ import { Transform, type Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 
 /** Milliseconds after which only the first step of each user still starts in an iteration. */
-const sliceMs = 1
+const sliceMs = 0.2
 
 /**
  * The further steps of each user. A user without an entry has had no step in this iteration of the event
