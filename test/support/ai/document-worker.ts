@@ -18,7 +18,7 @@ import { parseOrError } from '../../../services/ai/parsing/parsers.ts'
 import { decodeResult, encodeResult } from '../../../services/ai/parsing/wire-format.ts'
 import type { TestServer } from '../server/server.ts'
 
-/** Indexes the documents of the server until the test ends. An error ends the process, or goes to `onError`. */
+/** Indexes the documents of the server until the test ends. An error is thrown, or goes to `onError`. */
 export function startDocumentWorker(
   t: Pick<Test, 'teardown'>,
   { services }: TestServer,
