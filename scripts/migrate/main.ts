@@ -32,7 +32,7 @@ await runCommand(async () => {
 })
 
 interface Options {
-  create: string | undefined
+  create?: string
   empty: boolean
   check: boolean
   distribute: boolean
@@ -48,7 +48,7 @@ function readOptions(): Options {
         distribute: { type: 'boolean', default: false },
       },
     })
-    return { ...values, create: values.create }
+    return values
   } catch (error) {
     throw new CommandError(
       `${messageOf(error)} The options are --create NAME, --empty, --check and --distribute.`,

@@ -1,25 +1,14 @@
 // Prints where Citus runs each statement of the hottest operations.
 import { loadEnvFile, readConfig } from '../../infra/config/config.ts'
 import { withPostgres } from '../command/with-database.ts'
-import { readBudgets } from '../bench/budgets.ts'
 import { callTree, programOf } from './call-tree.ts'
-import { filesOf, readStatements, routesOf, type Route } from './routes.ts'
-
-/** Those with a budget, and the others that read or write what is distributed. */
-const operations = [
-  ...Object.keys(readBudgets()),
-  'getUsage',
-  'listRequests',
-  'createDocument',
-  'listDocuments',
-  'deleteDocument',
-]
+import { filesOf, hotOperations, readStatements, routesOf, type Route } from './routes.ts'
 
 export async function printRoutes(root: string): Promise<void> {
   loadEnvFile()
   const program = programOf(root)
   const statements = await readStatements(root)
-  const files = operations.map((name) => {
+  const files = hotOperations().map((name) => {
     const tree = callTree(root, name, program)
     if (tree === null) throw new Error(`There is no operation ${name} in handlers/.`)
     return { name, files: [...new Set(filesOf(tree))] }

@@ -3,6 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { compose, type List } from '../../infra/database/list.ts'
+import { readBudgets } from '../bench/budgets.ts'
 import type { Call } from './call-tree.ts'
 
 /** `local`: on the coordinator. `refused`: Citus has no plan for it. */
@@ -14,6 +15,12 @@ export interface RoutedStatement {
   route: Route
   /** Why it is refused. */
   reason?: string
+}
+
+/** The operations with a budget, and the others that often read or write what is distributed. */
+export function hotOperations(): string[] {
+  const others = ['getUsage', 'listRequests', 'createDocument', 'listDocuments', 'deleteDocument']
+  return [...Object.keys(readBudgets()), ...others]
 }
 
 /** The files of prisma/sql in a tree of calls. */

@@ -4,9 +4,8 @@ import t, { type Test } from 'tap'
 import { distribute } from '../../infra/postgres/distribute.ts'
 import { openDatabase } from '../../infra/database/database.ts'
 import { joinNodes, nodesOf } from '../../scripts/test/citus.ts'
-import { readBudgets } from '../../scripts/bench/budgets.ts'
 import { callTree, programOf } from '../../scripts/sql/call-tree.ts'
-import { filesOf, readStatements, routesOf } from '../../scripts/sql/routes.ts'
+import { filesOf, hotOperations, readStatements, routesOf } from '../../scripts/sql/routes.ts'
 import { searchKnowledgeBases } from '../../services/ai/search/search.ts'
 import { prepareDatabase } from '../../infra/prepare-database.ts'
 import { addDocument, addKnowledgeBase, addUser } from '../../scripts/bench/retrieval/retrieval-fixtures.ts'
@@ -49,9 +48,9 @@ else {
       await addDocument(db, bases[i], `The lantern of harbour ${i} burns oil.`)
     }
     const before = await contentsOf(url)
-    const told: string[] = []
-    await distribute(url, (message) => told.push(message))
-    t.ok(told.includes('chunks: distributed by knowledge_base_id'), told.join())
+    const messages: string[] = []
+    await distribute(url, (message) => messages.push(message))
+    t.ok(messages.includes('chunks: distributed by knowledge_base_id'), messages.join())
     t.same(await contentsOf(url), before)
     const nodes = await query(
       url,
@@ -172,8 +171,7 @@ else {
     const { url } = await createTestDatabase(t)
     const root = process.cwd()
     const program = programOf(root)
-    const operations = [...Object.keys(readBudgets()), 'getUsage', 'listRequests', 'createDocument']
-    const files = new Set(operations.flatMap((name) => filesOf(callTree(root, name, program)!)))
+    const files = new Set(hotOperations().flatMap((name) => filesOf(callTree(root, name, program)!)))
     const routed = await routesOf(url, await readStatements(root), [...files])
     const others = routed.filter(({ route }) => route !== 'local' && route !== 'one shard')
     // The extension pgvector is not installed there.

@@ -1,4 +1,5 @@
 // Rankings of chunks, and their combination by reciprocal rank fusion (Cormack and others, 2009).
+import { findInEach, type SearchScope } from './scope.ts'
 
 export interface Ranked {
   id: string
@@ -19,18 +20,25 @@ export function compareRanked(a: Ranked, b: Ranked): number {
   return b.score - a.score || (a.id < b.id ? -1 : 1)
 }
 
-/**
- * Ranks the chunks of each knowledge base with a statement of its own, because their chunks may be on
- * different nodes. One after the other, so that a search uses one connection.
- * @returns the best of all.
- */
+interface RankedRow extends Ranked {
+  document_id: string
+}
+
+/** Ranks the chunks of each knowledge base. @returns the best of all. */
 export async function rankInEach(
-  { ids }: { ids: string[] },
-  rank: (knowledgeBaseId: string) => Promise<RankedChunk[]>,
+  scope: SearchScope,
+  rank: (base: string) => Promise<RankedRow[]>,
 ): Promise<RankedChunk[]> {
-  const ranked: RankedChunk[] = []
-  for (const id of ids) ranked.push(...(await rank(id)))
-  return ranked.sort(compareRanked).slice(0, maxRanked)
+  const rows = await findInEach(scope, rank)
+  return rows
+    .map(({ id, base: knowledgeBaseId, document_id: documentId, score }) => ({
+      id,
+      knowledgeBaseId,
+      documentId,
+      score,
+    }))
+    .sort(compareRanked)
+    .slice(0, maxRanked)
 }
 
 /** Combines rankings. A chunk that is first in all of them has the score 1. */

@@ -61,12 +61,7 @@ export async function rankByWords(
       ? await sql.rankByWordsInDocuments(db, { ...parameters, ...filter })
       : await sql.rankByWords(db, parameters)
     return rows
-      .map(({ id, document_id: documentId, score, name }) => ({
-        id,
-        knowledgeBaseId: base,
-        documentId,
-        score: (score + weightOfName(name, words)) / total,
-      }))
+      .map((row) => ({ ...row, score: (row.score + weightOfName(row.name, words)) / total }))
       .filter(({ score }) => score > 0)
   })
 }

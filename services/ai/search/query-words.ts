@@ -4,7 +4,7 @@ import * as sql from '../../../generated/sql/search.ts'
 import type { SqlClient } from '../../../infra/database/database.ts'
 import { orOnTimeout } from '../../../infra/database/errors.ts'
 import { tokenize } from '../knowledge/tokenize.ts'
-import type { SearchScope } from './scope.ts'
+import { findInEach, type SearchScope } from './scope.ts'
 
 /** Different words of a long query that are looked up, and of these the rarest that are ranked by. */
 const maxWords = { lookedUp: 200, ranked: 32 }
@@ -42,8 +42,9 @@ export async function findQueryWords(
   query: string,
 ): Promise<WeightedWord[]> {
   const texts = [...new Set(tokenize(query))].slice(0, maxWords.lookedUp)
+  const languages = ['simple', ...scope.languages]
   const rows = await findInEach(scope, (base) =>
-    sql.findLexemes(db, { ...base, words: texts, languages: ['simple', ...scope.languages] }),
+    sql.findLexemes(db, { knowledge_base_id: base, words: texts, languages }),
   )
   const stopWords = stopWordsOf(rows, texts.length, scope.languages)
   const significant = texts.map((_, i) => i + 1).filter((n) => !stopWords.has(n))
@@ -84,17 +85,6 @@ function isKnown(row: FoundLexeme): row is KnownLexeme {
   return row.id !== null
 }
 
-/** The rows of each knowledge base, one after the other, as in `rankInEach`. */
-async function findInEach<Row>(
-  { ids }: SearchScope,
-  find: (base: { knowledge_base_id: string }) => Promise<Row[]>,
-): Promise<(Row & { base: string })[]> {
-  const found: (Row & { base: string })[] = []
-  for (const base of ids)
-    found.push(...(await find({ knowledge_base_id: base })).map((row) => ({ ...row, base })))
-  return found
-}
-
 function toWord(rows: FoundLexeme[], scope: SearchScope): Omit<WeightedWord, 'text' | 'position'> {
   const chunksByLexeme = new Map<string, number>()
   const found = new Map<number, KnownLexeme>()
@@ -132,8 +122,9 @@ async function addSimilarTerms(db: SqlClient, scope: SearchScope, words: Weighte
     .filter(({ known, text }) => !known && text.length >= minCorrectedLength)
     .slice(0, maxCorrected)
   if (unknown.length === 0) return
+  const misspelled = unknown.map(({ text }) => text)
   const similar = findInEach(scope, (base) =>
-    sql.findSimilarLexemes(db, { ...base, words: unknown.map(({ text }) => text), most: maxSimilar }),
+    sql.findSimilarLexemes(db, { knowledge_base_id: base, words: misspelled, most: maxSimilar }),
   )
   const rows = await orOnTimeout(similar, [])
   for (const { n, lexeme, alike, base, id, chunks } of rows) {

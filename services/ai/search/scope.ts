@@ -59,3 +59,17 @@ export async function findScope(
     pgvector: rows.some((row) => row.pgvector),
   }
 }
+
+/**
+ * Runs a statement for each knowledge base, because their rows may be on different nodes. One after the
+ * other, so that a search uses one connection.
+ * @returns all rows, each with its knowledge base.
+ */
+export async function findInEach<Row>(
+  { ids }: SearchScope,
+  find: (base: string) => Promise<Row[]>,
+): Promise<(Row & { base: string })[]> {
+  const found: (Row & { base: string })[] = []
+  for (const base of ids) found.push(...(await find(base)).map((row) => ({ ...row, base })))
+  return found
+}

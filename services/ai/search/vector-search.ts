@@ -24,21 +24,15 @@ export async function rankByVector(
   const compareAll = scope.chunks <= (scope.pgvector ? maxCompared.pgvector : maxCompared.plain)
   const rank = scope.pgvector ? sql.rankByVectorWithPgvector : sql.rankByVector
   const unitVector = toUnitVector(embedding)
-  return await rankInEach(scope, async (base) => {
-    const rows = await rank(db, {
+  const filter = filterParameters(filters)
+  return await rankInEach(scope, (base) => {
+    const candidates = byWords.filter(({ knowledgeBaseId }) => knowledgeBaseId === base)
+    return rank(db, {
       embedding: unitVector,
       embedding_model: embeddingModel ?? null,
       knowledge_base_id: base,
-      chunk_ids: compareAll
-        ? null
-        : byWords.filter(({ knowledgeBaseId }) => knowledgeBaseId === base).map(({ id }) => id),
-      ...filterParameters(filters),
+      chunk_ids: compareAll ? null : candidates.map(({ id }) => id),
+      ...filter,
     })
-    return rows.map(({ id, document_id: documentId, score }) => ({
-      id,
-      knowledgeBaseId: base,
-      documentId,
-      score,
-    }))
   })
 }
