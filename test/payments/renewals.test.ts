@@ -764,6 +764,8 @@ t.test('a repeated move of the clock with the same Idempotency-Key moves once', 
     server.admin.client.post(path, sent, { headers: { 'idempotency-key': key } })
   const offset = async () => (await get('test-clock', server.admin)).offset_seconds
   const before = await offset()
+  // The clock reaches a point in time. A slow move therefore adds a little less than was asked.
+  const hoursMoved = async () => Math.round(((await offset()) - before) / 3600)
   const replies = await Promise.all([1, 2, 3, 4].map(() => send('hour')))
   t.ok(
     replies.every(({ status }) => status === 200 || status === 409),
@@ -772,7 +774,7 @@ t.test('a repeated move of the clock with the same Idempotency-Key moves once', 
   const again = await send('hour')
   t.equal(again.headers.get('idempotent-replayed'), 'true')
   t.equal((await send('hour')).text, again.text)
-  t.equal((await offset()) - before, 3600, 'by one hour')
+  t.equal(await hoursMoved(), 1)
   t.equal((await send('hour', { by_seconds: 60 })).status, 422)
 
   const interrupted = moveTestClock(
@@ -785,10 +787,10 @@ t.test('a repeated move of the clock with the same Idempotency-Key moves once', 
     () => Promise.reject(new Error('the process ended')),
   )
   await t.rejects(interrupted, { message: 'the process ended' })
-  t.equal((await offset()) - before, 3600)
+  t.equal(await hoursMoved(), 1)
   t.equal((await send('crash')).status, 200)
   await send('crash')
-  t.equal((await offset()) - before, 7200, 'the repeated request continues to the time of the first one')
+  t.equal(await hoursMoved(), 2, 'the repeated request continues to the time of the first one')
 })
 
 t.test('a renewal runs a known number of statements', async (t) => {
