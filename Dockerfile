@@ -22,7 +22,7 @@ FROM node:24-slim
 LABEL org.opencontainers.image.title="Platform API" \
   org.opencontainers.image.description="A schema-first Platform REST API" \
   org.opencontainers.image.licenses="MIT"
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/srv/data
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 DATA_DIR=/srv/data NODE_OPTIONS=--v8-pool-size=1
 WORKDIR /srv
 # A volume mounted here gets this owner. The commands are those of scripts/container/main.ts.
 RUN mkdir data && chown 1000:1000 data && ln -s /srv/scripts/container/main.ts /usr/local/bin/platform

@@ -34,10 +34,13 @@ export interface Stage {
 }
 
 /** As `npm start` does, and then the reports. */
-const preloads = ['../../app/compile-cache.js', 'cpu.ts'].flatMap((file) => [
-  '--import',
-  join(import.meta.dirname, file),
-])
+const nodeOptions = [
+  '--v8-pool-size=1',
+  ...['../../app/compile-cache.js', 'cpu.ts'].flatMap((file) => [
+    '--import',
+    join(import.meta.dirname, file),
+  ]),
+]
 
 export function openStage(): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
@@ -87,7 +90,7 @@ const secretKey = 'the-secret-key-of-all-measured-servers'
 
 function start(file: string, args: string[], env: Record<string, string>, stdoutFile: string): Program {
   const stdout = openSync(stdoutFile, 'w')
-  const child = spawn(process.execPath, [...preloads, file, ...args], {
+  const child = spawn(process.execPath, [...nodeOptions, file, ...args], {
     // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
     stdio: ['ignore', stdout, 'pipe', 'ipc'],

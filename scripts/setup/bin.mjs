@@ -7,5 +7,6 @@ import { fileURLToPath } from 'node:url'
 const scripts = dirname(dirname(fileURLToPath(import.meta.url)))
 const main = join(scripts, 'container/main.js')
 const command = process.argv.length > 2 ? [] : ['serve']
-process.argv.splice(2, 0, '--import', join(scripts, '../app/compile-cache.js'), main, ...command)
+const options = ['--v8-pool-size=1', '--import', join(scripts, '../app/compile-cache.js')]
+process.argv.splice(2, 0, ...options, main, ...command)
 await import('../run.mjs')

@@ -32,6 +32,22 @@ t.test('the Dockerfile copies files that exist, and has no shell as its command'
   t.match(last('USER'), /^[1-9]\d*:[1-9]\d*$/)
 })
 
+t.test('everything that starts the server gives V8 one thread of its own', async (t) => {
+  const starts = {
+    'package.json': /"(start|worker)": "node scripts\/run.mjs --v8-pool-size=1 /g,
+    Dockerfile: /^ENV .*NODE_OPTIONS=--v8-pool-size=1$/gm,
+    'deploy/systemd/platform-api.service': /^ExecStart=\S+ --v8-pool-size=1 /gm,
+    'deploy/systemd/platform-worker.service': /^ExecStart=\S+ --v8-pool-size=1 /gm,
+    'scripts/setup/bin.mjs': /'--v8-pool-size=1'/g,
+  }
+  for (const [file, start] of Object.entries(starts))
+    t.equal(
+      readFileSync(join(root, file), 'utf8').match(start)?.length,
+      file === 'package.json' ? 2 : 1,
+      file,
+    )
+})
+
 if (isLongForm)
   t.test(
     'the image serves, works, migrates and is healthy',

@@ -136,6 +136,9 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       await assertAccessible(t, page, `the drawer at ${width}`)
       await page.keyboard.press('Escape')
       await drawer.waitFor({ state: 'detached' })
+      const [delivery] = (await person.client.get('/webhooks/deliveries?limit=1')).body.data
+      await page.goto(`${server.url}/console/webhooks/deliveries/${delivery.id}`)
+      await assertStill(t, page, `a delivery at ${width}`)
       t.notOk(await page.evaluate('document.documentElement.scrollWidth > innerWidth'))
       t.strictSame(complaints, [])
     }

@@ -59,6 +59,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       })
       await page.getByText('1 of 4').waitFor()
       await assertAccessible(t, page, 'the page of a budget')
+      await assertStill(t, page, `a budget at ${width}`)
       t.strictSame(complaints, [])
     })
   }
