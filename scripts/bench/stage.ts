@@ -34,13 +34,11 @@ export interface Stage {
 }
 
 /** As `npm start` does, and then the reports. */
-const nodeOptions = [
-  '--v8-pool-size=1',
-  ...['../../app/compile-cache.js', 'cpu.ts'].flatMap((file) => [
-    '--import',
-    join(import.meta.dirname, file),
-  ]),
-]
+const preloads = ['../../app/compile-cache.js', 'cpu.ts'].flatMap((file) => [
+  '--import',
+  join(import.meta.dirname, file),
+])
+const app = join(import.meta.dirname, '../../app')
 
 export function openStage(): Stage {
   const folder = mkdtempSync(join(tmpdir(), 'platform-bench-'))
@@ -90,7 +88,9 @@ const secretKey = 'the-secret-key-of-all-measured-servers'
 
 function start(file: string, args: string[], env: Record<string, string>, stdoutFile: string): Program {
   const stdout = openSync(stdoutFile, 'w')
-  const child = spawn(process.execPath, [...nodeOptions, file, ...args], {
+  // Other servers have Node's default.
+  const threads = file.startsWith(app) ? ['--v8-pool-size=1'] : []
+  const child = spawn(process.execPath, [...threads, ...preloads, file, ...args], {
     // Its own process group: Ctrl-C reaches only the benchmark, which stops the process.
     detached: true,
     stdio: ['ignore', stdout, 'pipe', 'ipc'],
