@@ -430,7 +430,8 @@ def answer(settings: Settings, request: Request, state: AnswerState) -> Steps:
     shape = row["answers"]
     id = last = None
     source = events(settings, request)
-    value = error = None
+    value: Any = None
+    error: Optional[Exception] = None
     while True:
         try:
             effect = source.throw(error) if error is not None else source.send(value)

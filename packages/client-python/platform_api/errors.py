@@ -150,7 +150,7 @@ def foreign(response: httpx.Response) -> str:
 
 def seconds_to_wait(response: httpx.Response) -> Optional[float]:
     """Retry-After in seconds: a number, or a date."""
-    value = response.headers.get("retry-after", "").strip()
+    value: str = response.headers.get("retry-after", "").strip()
     if value.isdigit():
         return float(value)
     try:

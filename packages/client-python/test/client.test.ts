@@ -1,6 +1,6 @@
 // The Python client: its protocol against scripted responses, and its use of a server. Needs Python 3.11
 // and httpx.
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { newWebhookSecret, signedHeaders } from '../../../services/webhooks/signature.ts'
@@ -46,3 +46,23 @@ t.test('the quickstart, cut uploads, a streamed chat and webhooks', { skip }, as
   await runCases(t, 'server.py', env, 7)
   t.ok(proxy.cuts === 3, `${proxy.cuts} cut connections`)
 })
+
+const mypy = python !== undefined && spawnSync(python, ['-m', 'mypy', '--version']).status === 0
+
+t.test(
+  'the types allow the right calls and refuse the wrong ones',
+  { skip: !mypy && 'no mypy' },
+  async (t) => {
+    // The mypy of Debian 12 knows Unpack by an option only.
+    const options = ['--strict', '--enable-incomplete-feature=Unpack', '--cache-dir=/dev/null']
+    const file = join(import.meta.dirname, 'types_of_calls.py')
+    const env = { PATH: process.env.PATH, MYPYPATH: pythonEnv.PYTHONPATH }
+    const child = spawn(python!, ['-m', 'mypy', ...options, file], { env })
+    const [output] = await Promise.all([child.stdout.toArray(), child.stderr.toArray()])
+    const complaints = Buffer.concat(output).toString().split('\n')
+    t.match(
+      complaints.filter((line) => !line.includes('"Unpack" support is experimental')),
+      [/^Success/, ''],
+    )
+  },
+)
