@@ -378,7 +378,11 @@ interface AskProps {
 function Ask({ conversation, session, reload }: AskProps) {
   const [draft, setDraft] = useState('')
   const field = useRef<HTMLTextAreaElement>(null)
-  const { isBusy, running } = conversation
+  const { isBusy, running, messages } = conversation
+  const isNew = messages?.length === 0
+  useEffect(() => {
+    if (isNew) field.current!.focus()
+  }, [isNew])
   async function send(): Promise<void> {
     if (conversation.isBusy || draft.trim() === '') return
     setDraft('')

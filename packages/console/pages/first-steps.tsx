@@ -40,7 +40,7 @@ const steps: Step[] = [
     limit: 'files',
     title: 'Upload a file',
     needs: ['uploadFile'],
-    button: 'Upload',
+    button: 'Upload a sample',
     async take(send) {
       const { id, name } = await send('uploadFile', { body: { file: new File([text], 'canteen.md') } })
       return <a href={href(`/storage/files/${id}`)}>{name}</a>
@@ -50,7 +50,7 @@ const steps: Step[] = [
     limit: 'knowledge_bases',
     title: 'Ask a question of a document',
     needs: ['createKnowledgeBase', 'createDocument', 'getDocument', 'createChat'],
-    button: 'Ask',
+    button: 'Ask about a sample',
     async take(send) {
       const { id } = await send('createKnowledgeBase', { body: { name: 'House' } })
       const document = { name: 'canteen.md', text, content_type: 'text/markdown' }
@@ -71,7 +71,7 @@ const steps: Step[] = [
   },
   {
     limit: 'webhook_endpoints',
-    title: 'Receive events by webhook',
+    title: 'Add a webhook endpoint',
     needs: ['createWebhookEndpoint', 'testWebhookEndpoint'],
     asks: ['URL of your server', 'https://example.com/webhooks'],
     button: 'Send a test event',
@@ -83,9 +83,9 @@ const steps: Step[] = [
   },
   {
     limit: null,
-    title: 'Take a test payment',
+    title: 'Create a test order',
     needs: ['createProduct', 'createPrice', 'createCheckout', 'getTestClock'],
-    button: 'Sell',
+    button: 'Create a sample',
     async take(send) {
       const product = await send('createProduct', { body: { name: 'Poster' } })
       const price = { product_id: product.id, currency: 'eur', unit_amount: 1500 }

@@ -212,7 +212,11 @@ function Choice() {
       <p>Choose a project or an organization to see who can do what there.</p>
       {found.failure !== null && <Problem failure={found.failure} retry={found.reload} />}
       {found.value === null && found.failure === null && <Skeleton />}
-      {found.value?.length === 0 && <p class="empty">There are no projects yet.</p>}
+      {found.value?.length === 0 && (
+        <p class="empty">
+          There are none yet. <a href={href('/projects')}>Create a project</a>
+        </p>
+      )}
       <ul class="events">
         {found.value?.map(({ name, kind, place }) => (
           <li key={JSON.stringify(place)}>

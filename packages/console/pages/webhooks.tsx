@@ -165,7 +165,7 @@ function Deliveries({ rows, endpoints, keep }: DeliveriesProps) {
               checked={chosen.length === failed.length}
               onChange={({ currentTarget }) => select(failed, currentTarget.checked)}
             />
-            {` All ${failed.length} failed`}
+            {` Select all ${failed.length} that failed`}
           </label>
         )}
         {(failed.length > 0 || bulk.isBusy) && (

@@ -144,7 +144,7 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     }
 
     const { page } = await openConsole(t, browser, server.url, '/webhooks/deliveries?status=failing', person)
-    await page.getByLabel('All 2 failed').check()
+    await page.getByLabel('Select all 2 that failed').check()
     const refusal = { status: 409, json: { error: { code: 'INVALID_STATE', message: 'In flight.' } } }
     let isRefused = true
     let sent = 0

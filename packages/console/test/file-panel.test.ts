@@ -186,12 +186,15 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('link', { name: 'Home' }).click()
     await page.getByRole('heading', { name: 'Home' }).waitFor()
     await page.getByRole('button', { name: 'Replace plan.txt' }).click()
-    await page.getByText('uploaded', { exact: true }).waitFor()
+    await page.getByText('1 of 1 uploaded').waitFor()
     t.match((await person.client.get(`/storage/files/${id}`)).body, { bytes: 3, content_version: 2 })
     await page.goBack()
     await page.getByLabel('Upload files').setInputFiles(text('plan.txt', 'Newer'))
     await page.getByRole('button', { name: 'Keep both plan.txt' }).click()
     await page.locator('tbody').getByRole('link', { name: 'plan (2).txt' }).waitFor()
+    // It goes when everything is done.
+    await page.getByRole('link', { name: 'Home' }).click()
+    await page.getByRole('complementary', { name: 'Activity' }).waitFor({ state: 'hidden' })
     t.strictSame(complaints, [])
   })
 

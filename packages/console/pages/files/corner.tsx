@@ -1,6 +1,7 @@
 // The corner of the window: uploads, jobs and messages. It stays while other pages are shown.
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { useRoute } from '../../router.ts'
 import type { Failure } from '../../session.ts'
 import { Problem } from '../../ui.tsx'
 import { UploadList, useUploads } from '../upload-area.tsx'
@@ -77,7 +78,13 @@ function Corner() {
 }
 
 function Uploads({ uploads }: { uploads: readonly Upload[] }) {
-  const [isOpen, setIsOpen] = useState(true)
+  const { path } = useRoute()
+  const [chosen, setChosen] = useState<boolean | null>(null)
+  // It covers less of other pages, unless it waits for the person.
+  const isOpen = chosen ?? (path.startsWith('/storage/') || uploads.some(({ failure }) => failure !== null))
+  useEffect(() => {
+    if (uploads.every(({ state }) => state === 'done')) for (const { id } of uploads) dismiss(id)
+  }, [path])
   const done = uploads.filter(({ state }) => state === 'done').length
   const asking = uploads.filter(isAsking)
   const forAll = (given: 'rename' | 'replace' | null): void => {
@@ -88,7 +95,7 @@ function Uploads({ uploads }: { uploads: readonly Upload[] }) {
   return (
     <div class="card">
       <header>
-        <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        <button type="button" class="plain" aria-expanded={isOpen} onClick={() => setChosen(!isOpen)}>
           <Icon name="chevron" /> {done} of {uploads.length} uploaded
         </button>
         <button
