@@ -21,10 +21,12 @@ import { answerClientError, bodyLimit, createErrorHandler, type ErrorHandler } f
 import { checkHosts } from './http/hosts.ts'
 import { addJsonParser } from './http/json-body.ts'
 import { methodsOf, operationsAt, similarPath } from '../infra/contract/operations-by-path.ts'
+import { servePipelinedInOrder } from './http/pipelining.ts'
 import { countRequest, type RateLimits } from './http/rate-limit.ts'
 import { answeredRequestId, repeatedField } from './http/request-headers.ts'
 import { logRequest } from './http/request-log.ts'
 import { traceRequests } from './http/request-spans.ts'
+import { addEndHooks } from './http/response-end.ts'
 import { registerRoutes } from './http/routes.ts'
 import { securityHeaders } from './http/security-headers.ts'
 import type { SseStream } from './http/sse.ts'
@@ -71,6 +73,7 @@ export async function buildApp({
   })
   const log = createLog(config.logLevel, logTo ?? (await standardOutput()), telemetry)
   const app = createFastify(config, { timeouts, answerError, log })
+  servePipelinedInOrder(app.server)
   drainUnreadBodies(app.server)
   overrideMethods(app.server)
   addJsonParser(app)
@@ -82,6 +85,7 @@ export async function buildApp({
   app.decorateRequest('createdId', null)
   app.decorateRequest('projectId', null)
   app.decorateRequest('waits', null)
+  addEndHooks(app)
   traceRequests(app)
   app.setErrorHandler(answerError)
   addRequestHooks(app, { timeouts, always, limits })
@@ -123,7 +127,7 @@ function createFastify(
 ): FastifyInstance {
   return Fastify({
     loggerInstance: log,
-    // The onResponse hook below writes the one log line of a request.
+    // An end hook writes the one log line of a request.
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     requestIdHeader: false,
     genReqId: newRequestId,
@@ -218,7 +222,7 @@ function addRequestHooks(
     enforceBodyTimeout(request, reply, timeouts)
     done()
   })
-  app.addHook('onResponse', logRequest)
+  app.endHooks.push(logRequest)
 }
 
 /** The URL of this server when PUBLIC_URL is not set; empty before it listens. */

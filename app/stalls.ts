@@ -40,10 +40,7 @@ export function watchStalls(
     }
     done()
   })
-  app.addHook('onResponse', (request, _reply, done) => {
-    running.delete(request)
-    done()
-  })
+  app.endHooks.push((request) => running.delete(request))
   let lastTurn = performance.now()
   let lastCpu = process.cpuUsage()
   const timer = setInterval(() => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { hash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../infra/config/config.ts'
+import { notFound } from '../../infra/errors.ts'
 import { brand } from '../../infra/html/brand.ts'
 import { html } from '../../infra/html/html.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
@@ -115,8 +116,11 @@ export function serveConsole(app: FastifyInstance, limits: RateLimits, config: R
     if (readReturnPath(config, request.headers) === '/console')
       reply.header('set-cookie', returnCookie(config, null))
     const files = await contents.get()
-    const name = (request.params as { '*'?: string })['*']?.replace(/^-\//, '') ?? ''
-    return sendStatic(request, reply, files.get(name) ?? files.get(null)!)
+    const path = (request.params as { '*'?: string })['*'] ?? ''
+    const file = files.get(path.startsWith('-/') ? path.slice(2) : null)
+    // Of a script of a former version: a page would not be a script.
+    if (file === undefined) throw notFound('path')
+    return sendStatic(request, reply, file)
   }
   app.get('/console', { onRequest }, send)
   app.get('/console/*', { onRequest }, send)

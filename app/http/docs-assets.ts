@@ -34,7 +34,8 @@ import { searchPage } from '../../services/docs/search.ts'
 import { guideNames, guidePage, guidesPage, guideText } from '../../services/docs/guides.ts'
 import { llmsText, robotsText, rootLinks } from '../../services/docs/index-files.ts'
 import { brand } from '../../infra/html/brand.ts'
-import { acceptsHtml } from './content-negotiation.ts'
+import { notFound } from '../../infra/errors.ts'
+import { acceptsHtml, varyBy } from './content-negotiation.ts'
 import { networkOf } from '../../services/users/client-network.ts'
 import { countRequest, type RateLimits } from './rate-limit.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
@@ -156,7 +157,8 @@ export function serveDocsAssets(
   for (const path of ['/docs/reference/:area', '/docs/reference/:area/openapi.json'])
     app.get(path, { onRequest }, async (request, reply) => {
       const content = (await ofAreas.get()).get(request.url.replace(/\?.*/, ''))
-      return content === undefined ? reply.callNotFound() : sendStatic(request, reply, await content.get())
+      if (content === undefined) throw notFound('path')
+      return sendStatic(request, reply, await content.get())
     })
 }
 
@@ -176,7 +178,8 @@ function serveRoot(
   onRequest: onRequestAsyncHookHandler,
 ): void {
   app.get('/', { onRequest }, async (request, reply) => {
-    reply.headers({ vary: 'accept', 'cache-control': 'no-cache' })
+    varyBy(reply, 'accept')
+    reply.header('cache-control', 'no-cache')
     if (acceptsHtml(request.headers.accept)) return reply.redirect(page, 302)
     return reply.type('application/json; charset=utf-8').send(rootLinks(url()))
   })

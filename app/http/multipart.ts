@@ -149,12 +149,16 @@ function isJsonField({ file, json }: FormInfo, { fieldname, mimetype, filename }
 async function jsonField({ fieldname, encoding, file }: MultipartFile): Promise<FieldPart> {
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of file) if ((size += chunk.length) <= limits.fieldSize) chunks.push(chunk)
-  const valueTruncated = size > limits.fieldSize
-  const bytes = Buffer.concat(chunks)
-  const value = valueTruncated ? '' : textOfJson(fieldname, bytes)
-  return { type: 'field', fieldname, encoding, value, valueTruncated }
+  for await (const chunk of file) {
+    if ((size += chunk.length) > limits.fieldSize)
+      throw invalidField(fieldname, 'maxLength', longerThanAllowed(fieldname))
+    chunks.push(chunk)
+  }
+  const value = textOfJson(fieldname, Buffer.concat(chunks))
+  return { type: 'field', fieldname, encoding, value, valueTruncated: false }
 }
+
+const longerThanAllowed = (field: string): string => `${field} is longer than ${limits.fieldSize} bytes`
 
 function textOfJson(field: string, bytes: Buffer): string {
   try {
@@ -183,7 +187,7 @@ function addField({ fields, problems }: Form, info: FormInfo, part: FieldPart): 
   const addProblem = (constraint: string, message: string): void => {
     problems.push({ field, constraint, message, location: 'body' })
   }
-  if (part.valueTruncated) return addProblem('maxLength', `${field} is longer than ${limits.fieldSize} bytes`)
+  if (part.valueTruncated) return addProblem('maxLength', longerThanAllowed(field))
   if (field === info.file) return addProblem('file', `${field} must be a file with a filename`)
   const text = part.value as string
   if (isInvalidText(text)) return addProblem('well_formed', `${field} is not valid text`)

@@ -6,6 +6,7 @@ import type { AuditRecorder } from '../../services/audit/recorder.ts'
 import { isOperator, type Principal } from '../../services/users/authentication.ts'
 import { isOperatorScope } from '../../services/users/scopes.ts'
 import { clientRequestId } from './request-headers.ts'
+import { atEnd, endStatus } from './response-end.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,9 +19,6 @@ declare module 'fastify' {
   }
 }
 
-/** The status of a request whose client left before the answer, as in the logs of proxies. */
-const clientLeft = 499
-
 export function recordAtEnd(
   recorder: RequestRecorder,
   info: OperationInfo,
@@ -28,15 +26,14 @@ export function recordAtEnd(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  // Unlike onResponse, `close` also comes when the client leaves.
-  reply.raw.once('close', () => {
+  atEnd(reply, () => {
     recorder.record({
       userId,
       keyId: credentialId,
       projectId: request.projectId,
       operation: info.id,
       method: request.method,
-      status: reply.raw.headersSent ? reply.statusCode : clientLeft,
+      status: endStatus(reply),
       errorCode: request.answeredError?.code ?? null,
       durationMs: Math.round(reply.elapsedTime),
       requestId: request.id,
@@ -64,9 +61,9 @@ export function auditAtEnd(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.raw.once('close', () => {
+  atEnd(reply, () => {
     const { account, createdId, answeredError } = request
-    const answered = reply.raw.headersSent ? reply.statusCode : clientLeft
+    const answered = endStatus(reply)
     // A page shows an error with another status, or leaves it out.
     const status = answered < 500 ? (answeredError?.status ?? answered) : answered
     const isRefused = status === 401 || status === 403

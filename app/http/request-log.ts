@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { traceIds } from '../logging.ts'
 import { clientRequestId } from './request-headers.ts'
+import { endStatus } from './response-end.ts'
 import { loggedWaits } from './waits.ts'
 
 /** Ids and names of resources. API keys and the tokens of file links are longer. */
@@ -12,10 +13,11 @@ const maxPath = 300
 
 const healthChecks = new Set(['getHealth', 'getReadiness'])
 
-/** An onResponse hook. Successful health checks, which come every second, are logged at the level debug. */
-export function logRequest(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+/** An end hook. Successful health checks, which come every second, are logged at the level debug. */
+export function logRequest(request: FastifyRequest, reply: FastifyReply): void {
   const { operation } = request.routeOptions.config
-  const isQuiet = operation !== undefined && healthChecks.has(operation.id) && reply.statusCode < 400
+  const status = endStatus(reply)
+  const isQuiet = operation !== undefined && healthChecks.has(operation.id) && status < 400
   request.log[isQuiet ? 'debug' : 'info'](
     {
       client_request_id: clientRequestId(request),
@@ -23,7 +25,7 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
       operation: operation?.id,
       method: request.method,
       path: loggedPath(request.url),
-      status: reply.statusCode,
+      status,
       code: request.answeredError?.code,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       waited_ms: loggedWaits(request),
@@ -33,7 +35,6 @@ export function logRequest(request: FastifyRequest, reply: FastifyReply, done: (
     },
     'request',
   )
-  done()
 }
 
 /** The path without its query. Segments that may be secrets or personal data are left out. */

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { isTracing, startSpan, type Span } from '../../infra/telemetry/spans.ts'
 import { loggedPath } from './request-log.ts'
+import { endStatus } from './response-end.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -35,16 +36,18 @@ export function traceRequests(app: FastifyInstance): void {
   })
   // The body has arrived in a context of its own.
   app.addHook('preHandler', (request, _reply, done) => request.span!.run(done))
-  app.addHook('onResponse', (request, reply, done) => {
+  app.endHooks.push((request, reply) => {
     const { principal, answeredError, span } = request
-    span!.set({
-      'http.response.status_code': reply.statusCode,
+    // A hook before those of the span has refused the request.
+    if (span === null) return
+    const status = endStatus(reply)
+    span.set({
+      'http.response.status_code': status,
       'user.id': principal?.userId,
       'platform.key_id': principal?.credentialId,
       'platform.error_code': answeredError?.code,
     })
-    if (reply.statusCode >= 500) span!.fail(String(reply.statusCode))
-    span!.end()
-    done()
+    if (status >= 500) span.fail(String(status))
+    span.end()
   })
 }

@@ -39,6 +39,7 @@ import {
   type HandlerAnswer,
   type RenderedResponse,
 } from './response.ts'
+import { atEnd } from './response-end.ts'
 import { SseStream } from './sse.ts'
 import { Lazy } from '../../infra/concurrency/lazy.ts'
 import { sendStatic, staticContent, type StaticContent } from './static-content.ts'
@@ -449,12 +450,11 @@ class OperationCall {
 }
 
 /** A signal that aborts when the client disconnects before it has the response. */
-function abortOnDisconnect({ raw }: FastifyReply): AbortSignal {
+function abortOnDisconnect(reply: FastifyReply): AbortSignal {
   const disconnected = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) disconnected.abort()
+  atEnd(reply, () => {
+    if (!reply.raw.writableFinished) disconnected.abort()
   })
-  if (raw.closed && !raw.writableFinished) disconnected.abort()
   return disconnected.signal
 }
 

@@ -6,6 +6,7 @@ import type { OpenCounts } from '../../infra/concurrency/open-counts.ts'
 import { check } from '../../infra/validation/validators.ts'
 import { contentLength, hasBody } from './request-headers.ts'
 import { readForm, type Form } from './multipart.ts'
+import { atEnd } from './response-end.ts'
 import { hasTwoContentTypes, requireMediaType, validate, type Input } from './validation.ts'
 
 /** Counts an upload of the caller until its response is sent. Throws 429 for too many at once. */
@@ -16,7 +17,7 @@ export function countUpload(
 ): void {
   if (principal === null || !hasBody(raw)) return
   openUploads.add(principal.accountId)
-  reply.raw.once('close', () => openUploads.remove(principal.accountId))
+  atEnd(reply, () => openUploads.remove(principal.accountId))
 }
 
 /** The input. The file of a form, or the body of bytes, is still a stream. */

@@ -9,6 +9,7 @@ import type { ApiError } from '../../infra/errors.ts'
 import type { Telemetry } from '../../infra/telemetry/start.ts'
 import type { Services } from '../../services/services.ts'
 import { quotaNames } from '../../services/users/quotas.ts'
+import { endStatus } from '../http/response-end.ts'
 import type { Stall } from '../stalls.ts'
 import { addHttp, createRegistry } from './registry.ts'
 
@@ -28,15 +29,14 @@ export function addMetrics(
   const registry = createRegistry(services)
   const { seconds, stalls, refusals } = addHttp(registry)
   exportMetrics?.(registry)
-  app.addHook('onResponse', (request, reply, done) => {
+  app.endHooks.push((request, reply) => {
     const { operation } = request.routeOptions.config
     seconds.observe(
-      { operation: operation?.id ?? 'none', status: reply.statusCode },
+      { operation: operation?.id ?? 'none', status: endStatus(reply) },
       reply.elapsedTime / 1000,
     )
     const limit = limitOf(request.answeredError)
     if (limit !== null) refusals.inc({ limit })
-    done()
   })
   app.addHook('onClose', async () => registry.clear())
   if (metrics)

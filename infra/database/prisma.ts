@@ -38,7 +38,7 @@ async function createPrismaClient(pool: pg.Pool, onError: (error: Error) => void
     import('@prisma/adapter-pg'),
   ])
   return new PrismaClient({
-    // Searches are not prepared; see `statementOf`.
+    // Searches are not prepared: the best plan depends on the values.
     adapter: new PrismaPg(pool, {
       onPoolError: onError,
       onConnectionError: onError,

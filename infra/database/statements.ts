@@ -29,23 +29,6 @@ export function statementName(text: string): string {
   return hash('sha1', text, 'hex').slice(0, 24)
 }
 
-const prepared = new Map<string, Statement<unknown>>()
-
-/**
- * Returns the prepared statement for a text that is composed at run time. Keep the number of such texts low:
- * a connection keeps every prepared statement. With `searches` the statement is not prepared: the best
- * plan of a search depends on the values, and PostgreSQL would use one plan for broad and narrow searches.
- */
-export function statementOf<Row>(text: string, { searches = false } = {}): Statement<Row> {
-  if (searches) return { text }
-  let found = prepared.get(text)
-  if (found === undefined) {
-    found = statement(text)
-    prepared.set(text, found)
-  }
-  return found as Statement<Row>
-}
-
 /** Runs the statements of prisma/sql. */
 export interface SqlClient {
   sql<Row>(statement: Statement<Row>, values: unknown[]): Promise<Row[]>

@@ -48,9 +48,21 @@ export class Transactions {
     ).catch((error) => {
       throw recordOutcome(this.#options.toApiError(error), transaction)
     })
-    for (const effect of transaction!.effects) await effect()
+    await runAll(transaction!.effects)
     return result
   }
+}
+
+/** All effects run, also when one fails. @throws the first error. */
+async function runAll(effects: Effect[]): Promise<void> {
+  const errors: unknown[] = []
+  for (const effect of effects)
+    try {
+      await effect()
+    } catch (error) {
+      errors.push(error)
+    }
+  if (errors.length > 0) throw errors[0]
 }
 
 interface AttemptOptions extends TransactionsOptions {

@@ -80,6 +80,9 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   t.match(console, '<meta name="application-name" content="Acme &amp; Sons" />')
   const sheet = /href="(\/console\/[^"]+\.css)"/.exec(console)![1]
   t.match(await (await fetch(server.url + sheet)).text(), '--accent:light-dark(#7c3aed,')
+  const former = await fetch(server.url + sheet.replace(/[^/]+\/style/, 'former/style'))
+  t.equal(former.status, 404, 'no page in place of a file of a former version')
+  t.match(await former.json(), { error: { code: 'NOT_FOUND' } })
   const icon = await fetch(`${server.url}/favicon.ico`)
   t.equal(await icon.text(), svg)
   t.equal(icon.headers.get('content-type'), 'image/svg+xml')

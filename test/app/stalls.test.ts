@@ -4,6 +4,7 @@ import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
+import { addEndHooks } from '../../app/http/response-end.ts'
 import { watchStalls, type Stall } from '../../app/stalls.ts'
 import { handlers } from '../../generated/routes.ts'
 import { startServer } from '../support/server/server.ts'
@@ -41,6 +42,7 @@ t.test('a stall without an operation is counted, and logged unless that is turne
     const app = Fastify({ logger: { stream: { write: (line: string) => lines.push(line) } } })
     t.teardown(() => app.close())
     const stalls: Stall[] = []
+    addEndHooks(app)
     watchStalls(app, { onStall: (stall) => stalls.push(stall), logsIdle: () => logIdle })
     await waitUntil(() => {
       const until = performance.now() + 300

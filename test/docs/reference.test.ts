@@ -109,7 +109,9 @@ t.test('the reference lists every operation by area, each with a document of its
     t.equal((await fetch(server.url + area)).status, 200)
   }
   t.same(parts.sort(), listed)
-  t.equal((await fetch(`${server.url}/docs/reference/nothing`)).status, 404)
+  const missing = await fetch(`${server.url}/docs/reference/nothing`)
+  t.equal(missing.status, 404)
+  t.match(await missing.json(), { error: { code: 'NOT_FOUND' } })
 })
 
 interface Contract {

@@ -111,6 +111,20 @@ t.test('transactions that fail in any way leak no connection', async (t) => {
   t.equal((await db.sql(pid, [])).length, 1)
 })
 
+t.test('all effects of a commit run, also when one fails', async (t) => {
+  const { url } = await createTestDatabase(t)
+  const db = openDatabase({ url, poolSize: 1 })
+  t.teardown(() => db.close())
+  const ran: string[] = []
+  const committed = db.transaction(async (tx) => {
+    await tx.sql(pid, [])
+    tx.afterCommit(() => Promise.reject(new Error('the first')))
+    tx.afterCommit(async () => void ran.push('the second'))
+  })
+  await t.rejects(committed, { message: 'the first' })
+  t.strictSame(ran, ['the second'])
+})
+
 t.test('a failed transaction reports whether it was surely rolled back', async (t) => {
   const { url } = await createTestDatabase(t)
   const db = openDatabase({ url, poolSize: 1 })

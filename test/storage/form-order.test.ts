@@ -109,7 +109,7 @@ t.test('an avatar and a document accept their fields after the file', async (t) 
 })
 
 t.test('an invalid form is rejected after a large file and leaves nothing behind', async (t) => {
-  const { client } = await server.person()
+  const { client, key } = await server.person()
   const before = await fileCount(server)
   const bytes = randomBytes(5_000_000)
   const digest = createHash('sha256').update('other').digest('hex')
@@ -142,6 +142,13 @@ t.test('an invalid form is rejected after a large file and leaves nothing behind
     fieldsAfter: Array.from({ length: 60 }, (_, i): [string, string] => ['tags', String(i)]),
   })
   t.match(tooMany.body.error.details, { field: 'body', constraint: 'max_parts' })
+  const form = new FormData()
+  form.append('file', new Blob(['x']), 'a.txt')
+  form.append('metadata', new Blob([`{"a":"${'x'.repeat(70_000)}"}`], { type: 'application/json' }))
+  const headers = { authorization: `Bearer ${key}` }
+  const long = await fetch(`${server.url}/v1/storage/upload`, { method: 'POST', headers, body: form })
+  const { error } = (await long.json()) as any
+  t.match(error.details, { field: 'metadata', constraint: 'maxLength' }, 'a long part of JSON')
   t.equal(await fileCount(server), before)
   await assertNothingLeft(t, server)
 })

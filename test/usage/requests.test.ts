@@ -111,6 +111,8 @@ t.test('a request whose client leaves before the answer has the status 499', asy
     return found.length > 0 && found
   }, 'the request')
   t.match(requests, [{ method: 'PUT', status: 499, error_code: null }])
+  const [line] = server.logs.filter((each) => each.includes('"status":499'))
+  t.match(JSON.parse(line), { msg: 'request', operation: 'updateProject', user_id: person.id })
   await lock.query('ROLLBACK')
   await lock.end()
 })
