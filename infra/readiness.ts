@@ -1,6 +1,7 @@
 // Readiness: whether this server can answer requests, and which services that it uses are away. The checks
 // run in the background while readiness is asked for, so an answer never waits for a dependency that hangs.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inTime } from './concurrency/in-time.ts'
 
 export interface Check {
   /** Throws when the dependency is not available. */
@@ -103,7 +104,7 @@ export class Readiness {
 
   async #run(name: string, check: RunningCheck): Promise<void> {
     try {
-      await inTime(check.run())
+      await inTime(check.run(), timeout)
       check.ok = true
     } catch (cause) {
       // Reported when the check begins to fail, not each time.
@@ -122,16 +123,6 @@ export class Readiness {
     const isFirst = checks.some(({ ok }) => ok === null)
     const late = sleep(isFirst ? timeout : patience, undefined, { signal: timer.signal }).catch(() => {})
     await Promise.race([Promise.all(running), late])
-    timer.abort()
-  }
-}
-
-async function inTime(check: Promise<unknown>): Promise<void> {
-  const timer = new AbortController()
-  const late = sleep(timeout, true, { signal: timer.signal }).catch(() => false)
-  try {
-    if ((await Promise.race([check, late])) === true) throw new Error(`no answer within ${timeout} ms`)
-  } finally {
     timer.abort()
   }
 }

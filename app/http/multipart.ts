@@ -56,7 +56,6 @@ export async function readForm(
   info: FormInfo,
   complete: (form: Form) => void,
 ): Promise<Form> {
-  // preservePath: a filename with a path is refused by validation, not shortened.
   const parts = partsOf(request, info)
   const first = parts.next()
   const head = new HeadReader(request)
@@ -113,6 +112,7 @@ async function readParts(
 }
 
 function partsOf(request: FastifyRequest, info: FormInfo): Parts {
+  // preservePath: a filename with a path is refused by validation, not shortened.
   const options = { limits, preservePath: true, isPartAFile: isFileOrJson(info) }
   const parts = (request.parts(options) as AsyncIterable<Part>)[Symbol.asyncIterator]()
   return {

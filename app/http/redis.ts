@@ -1,6 +1,7 @@
 // The connection to Redis, and what a server does while Redis does not answer.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
+import { inTime } from '../../infra/concurrency/in-time.ts'
 
 /** Milliseconds in which Redis must answer a request. Each server counts by itself from then on. */
 const patience = 50
@@ -45,7 +46,7 @@ export class RedisConnection {
   async ask<T>(ask: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
     if (!this.#answers) return await otherwise()
     try {
-      return await inTime(ask())
+      return await inTime(ask(), patience)
     } catch (error) {
       this.#setAway(error as Error)
       return await otherwise()
@@ -54,7 +55,7 @@ export class RedisConnection {
 
   /** Throws while Redis does not answer in time, or takes no more keys. */
   async ping(): Promise<void> {
-    await inTime(this.client.set('platform:ping', '', 'PX', 1_000))
+    await inTime(this.client.set('platform:ping', '', 'PX', 1_000), patience)
   }
 
   close(): void {
@@ -84,17 +85,4 @@ export class RedisConnection {
   async #pause(milliseconds: number): Promise<void> {
     await sleep(milliseconds, undefined, { signal: this.#stop.signal, ref: false }).catch(() => {})
   }
-}
-
-/**
- * @throws unless the answer arrives in time. An answer that a busy main thread has not read yet is in time.
- */
-async function inTime<T>(answer: Promise<T>): Promise<T> {
-  return await new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      // An answer that has already arrived is read before.
-      setImmediate(() => reject(new Error(`no answer within ${patience} ms`)))
-    }, patience)
-    answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
 }

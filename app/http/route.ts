@@ -108,8 +108,7 @@ export class OperationRoute {
         ...(info.body === null ? [] : [requireIdentityCoding]),
         ...filesOriginHooks(info, services.config.filesUrl),
       ],
-      ...(info.body !== null && { preParsing: receiveInTurns }),
-      ...(isTus(info) && { preParsing: requireTus }),
+      ...(isTus(info) ? { preParsing: requireTus } : info.body !== null && { preParsing: receiveInTurns }),
       bodyLimit: takesFields(info) ? fieldsLimit : (info.body?.maxBytes ?? bodyLimit),
       handler: (request, reply) => this.#serve(request, reply),
     }

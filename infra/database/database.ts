@@ -12,6 +12,7 @@ import { sqlBy, type OnRows, type SqlClient } from './statements.ts'
 import { Transactions, type TransactionOptions } from './transaction.ts'
 import { SharedReads } from './shared-reads.ts'
 import { connectionsPerUser, createUserTurns } from './user-share.ts'
+import { inTime } from '../concurrency/in-time.ts'
 
 export type { Db, RequestOrigin, SqlClient, Transaction }
 
@@ -36,8 +37,8 @@ export interface Database extends Db {
    */
   openSession(): Promise<Client>
   /**
-   * Throws when there is no answer within `milliseconds`, by default 2,000, or when a standby answers. Then
-   * all connections are replaced.
+   * Throws when there is no answer within `milliseconds`, by default 2,000, or when a standby answers. If a
+   * standby answers, all connections are replaced.
    */
   ping(milliseconds?: number): Promise<void>
   /** Throws when the database has refused a write in the last seconds. Runs no statement. */
@@ -159,13 +160,8 @@ export function openDatabase({
     forRequest: (request) => new RequestDatabase(ofRequests, request),
     translateError: toApiError,
     async ping(milliseconds = 2_000) {
-      const signal = AbortSignal.timeout(milliseconds)
-      const { rows } = await Promise.race([
-        reserve.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby'),
-        new Promise<never>((_resolve, reject) =>
-          signal.addEventListener('abort', () => reject(signal.reason)),
-        ),
-      ])
+      const asked = reserve.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby')
+      const { rows } = await inTime(asked, milliseconds)
       if (!rows[0].standby) return
       database.reconnect()
       throw new WrongRoleError(target, { standby: true, readOnly: true })

@@ -8,7 +8,7 @@ export interface RequestOrigin {
   id: string
   /** The `X-Request-ID` of the client. It is not unique: clients choose it. */
   clientRequestId?: string
-  /** The API key that sent the request, with its name and its user; null for a request without a key. */
+  /** The API key or session that sent the request, with its name and its user; null without one. */
   actor: {
     type: 'api_key' | 'session'
     id: string

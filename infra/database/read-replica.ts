@@ -3,6 +3,7 @@
 // do not wait for each other. While the replica is away or late, the lists are read from the database itself.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database, SqlClient, SqlPool } from './database.ts'
+import { inTime } from '../concurrency/in-time.ts'
 import type { Bus } from '../bus/bus.ts'
 import { statement } from './statements.ts'
 import { WriteTimes } from './write-times.ts'
@@ -25,6 +26,7 @@ export class WrongReplicaError extends Error {}
 /** Milliseconds after which a statement on the replica is given up, and the database runs it. */
 const statementTimeout = 3_000
 const measureTimeout = 1_000
+const late = `The read replica gave no answer within ${measureTimeout} ms.`
 
 interface Position {
   id: string
@@ -99,7 +101,7 @@ export class ReadReplica {
     const time = performance.now()
     const [[written], [replayed]] = await Promise.all([
       this.#options.database.reserve.sql(writtenPosition, []),
-      withTimeout(this.#pool.sql(replayedPosition, [])),
+      inTime(this.#pool.sql(replayedPosition, []), measureTimeout, late),
     ])
     if (replayed.id !== written.id)
       throw new WrongReplicaError(
@@ -156,18 +158,5 @@ export class ReadReplica {
     if (reached !== undefined) this.#upToDateAt = reached.time
     this.#marks = this.#marks.filter((mark) => mark.position > position && mark.time > tooOld)
     this.#writes.forgetBefore(this.#upToDateAt)
-  }
-}
-
-/** A replica that hangs must not delay the measurement until the statement times out. */
-async function withTimeout<T>(result: Promise<T>): Promise<T> {
-  const timer = new AbortController()
-  const timeout = sleep(measureTimeout, undefined, { signal: timer.signal }).then(() => {
-    throw new Error(`The read replica gave no answer within ${measureTimeout} ms.`)
-  })
-  try {
-    return await Promise.race([result, timeout])
-  } finally {
-    timer.abort()
   }
 }

@@ -8,9 +8,9 @@ const maxWaiting = 10_000
 const maxWaitMs = 15_000
 
 /**
- * After longer work, the user's next waiting work is delayed by the duration of the longer one, up to the
- * maximum: slow statements and transactions of one user take half of the time, and those of other users the
- * other half.
+ * After work that took longer than `shortMs`, the user's next waiting work starts only after a pause of the
+ * same length, at most `maxPauseMs`: slow statements and transactions of a user take at most half of the
+ * time.
  */
 const shortMs = 4
 const maxPauseMs = 50
