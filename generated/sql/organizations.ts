@@ -670,29 +670,17 @@ export interface ListServiceAccountsRow {
 }
 
 /**
- * Like `find-organization`, but blocks other writers of the organization and of its members, not readers.
+ * Locks an organization against other writers of it and of its members, not readers. Read it afterwards, in a
+ * statement of its own: a statement that has waited for a lock reads other rows as they were before.
  * @see prisma/sql/organizations/lock-organization.sql
  */
-export const lockOrganization = optional<{ user_id: string; id: string }, LockOrganizationRow>(
+export const lockOrganization = optional<{ id: string }, LockOrganizationRow>(
   'organizations/lock-organization',
-  `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
-  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
-    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
-  ) THEN 'expired' ELSE m.status::text END) FROM organization_members m
-   WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
-FROM organizations o WHERE o.id = $2
-FOR NO KEY UPDATE OF o`,
-  ['user_id', 'id'],
+  `SELECT id FROM organizations WHERE id = $1 FOR NO KEY UPDATE`,
+  ['id'],
 )
 export interface LockOrganizationRow {
   id: string
-  name: string
-  description: string | null
-  metadata: Record<string, string>
-  created_by: string
-  created_at: string
-  updated_at: string
-  your_membership: Schemas['Organization']['your_membership'] | null
 }
 
 /**
@@ -858,29 +846,16 @@ export interface SetLimitsRow {
 }
 
 /**
- * `find-organization`, whose members cannot change before the transaction ends.
+ * Like `lock-organization`, but keeps only its members as they are.
  * @see prisma/sql/organizations/share-organization.sql
  */
-export const shareOrganization = optional<{ user_id: string; id: string }, ShareOrganizationRow>(
+export const shareOrganization = optional<{ id: string }, ShareOrganizationRow>(
   'organizations/share-organization',
-  `SELECT o.id, o.name, o.description, o.metadata, o.created_by, o.created_at, o.updated_at,
-  (SELECT jsonb_build_object('id', m.id, 'role', m.role, 'status', CASE WHEN m.status = 'invited' AND (
-    m.expires_at <= now() OR NOT may_give_in_organization(m.created_by, m.organization_id, m.role)
-  ) THEN 'expired' ELSE m.status::text END) FROM organization_members m
-   WHERE m.organization_id = o.id AND m.user_id = $1 AND m.status = 'active') AS "your_membership"
-FROM organizations o WHERE o.id = $2
-FOR SHARE OF o`,
-  ['user_id', 'id'],
+  `SELECT id FROM organizations WHERE id = $1 FOR SHARE`,
+  ['id'],
 )
 export interface ShareOrganizationRow {
   id: string
-  name: string
-  description: string | null
-  metadata: Record<string, string>
-  created_by: string
-  created_at: string
-  updated_at: string
-  your_membership: Schemas['Organization']['your_membership'] | null
 }
 
 /**

@@ -659,38 +659,17 @@ export interface LockExpiredProjectRow {
 }
 
 /**
- * Like `find-project`, but blocks other writers of the project and of its members, not readers.
+ * Locks a project against other writers of it and of its members, not readers. Read it afterwards, in a
+ * statement of its own: a statement that has waited for a lock reads other rows as they were before.
  * @see prisma/sql/projects/lock-project.sql
  */
-export const lockProject = optional<{ scope: string; user_id: string; id: string; restorable_days: number }, LockProjectRow>(
+export const lockProject = optional<{ id: string }, LockProjectRow>(
   'projects/lock-project',
-  `SELECT p.id, p.name, p.description, p.category, p.tags, p.metadata, p.status, p.owner_id, p.organization_id, p.member_count, p.version,
-p.created_by, p.created_at, p.updated_at, p.archived_at, p.deleted_at,
-  role_by_scope($1, m.role, m.storage_role, m.ai_role, m.payments_role) AS your_role
-FROM projects p LEFT JOIN members m ON m.project_id = p.id AND m.user_id = $2
-WHERE p.id = $3
-  AND (p.deleted_at IS NULL OR p.deleted_at >= now() - make_interval(days => $4))
-FOR NO KEY UPDATE OF p`,
-  ['scope', 'user_id', 'id', 'restorable_days'],
+  `SELECT id FROM projects WHERE id = $1 FOR NO KEY UPDATE`,
+  ['id'],
 )
 export interface LockProjectRow {
   id: string
-  name: string
-  description: string | null
-  category: string | null
-  tags: string[]
-  metadata: Record<string, string>
-  status: 'active' | 'archived' | 'deleted'
-  owner_id: string
-  organization_id: string | null
-  member_count: number
-  version: number
-  created_by: string | null
-  created_at: string
-  updated_at: string
-  archived_at: string | null
-  deleted_at: string | null
-  your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
 }
 
 /**

@@ -2,7 +2,6 @@
 // and `count_budgets` of the database enforce and count them, in the statements that work with models has
 // anyway.
 import * as sql from '../../generated/sql/budgets.ts'
-import * as organizations from '../../generated/sql/organizations.ts'
 import * as projects from '../../generated/sql/projects.ts'
 import { isInKeyFamily } from '../../generated/sql/users.ts'
 import type { components } from '../../generated/types.ts'
@@ -12,6 +11,7 @@ import { ApiError, forbidden, invalidField, limitReached, notFound } from '../..
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
+import { findOrganization } from '../organizations/access.ts'
 import { restorableDays } from '../projects/projects.ts'
 import { findOwnApiKey } from '../users/api-keys.ts'
 import { mayActAsOperator, type Principal } from '../users/authentication.ts'
@@ -95,10 +95,11 @@ async function authorizeProject(
   reads: boolean,
   missing: () => Error,
 ): Promise<void> {
-  const find = reads ? projects.findProject : projects.lockProject
+  // Its error is that of the next statement.
+  if (!reads) projects.lockProject(db.later, { id }).catch(() => {})
   const scope = reads ? 'projects:read' : 'projects:write'
   const key = { id, user_id: principal.userId, scope, restorable_days: restorableDays }
-  const project = await find(db, key)
+  const project = await projects.findProject(db, key)
   const isReachable = principal.projectIds === null || principal.projectIds.has(id)
   if (project === undefined || project.status === 'deleted' || project.your_role === null || !isReachable)
     throw missing()
@@ -113,8 +114,8 @@ async function authorizeOrganization(
   reads: boolean,
   missing: () => Error,
 ): Promise<void> {
-  const find = reads ? organizations.findOrganization : organizations.shareOrganization
-  const role = (await find(db, { id, user_id: principal.userId }))?.your_membership?.role
+  const found = await findOrganization(db, { id, user_id: principal.userId }, reads ? null : 'share')
+  const role = found?.your_membership?.role
   if (role === undefined || principal.projectIds !== null) throw missing()
   requireScope(principal, reads ? 'organizations:read' : 'organizations:write')
   requireAdmin(role)

@@ -228,10 +228,14 @@ export class EventStreams {
     await this.#polling
   }
 
-  /** Also finds the events of other programs, and those of which a leader has not heard. */
+  /**
+   * Also finds the events of other programs, those of which a leader has not heard, and those that a failed
+   * poll has not read.
+   */
   #numberIfNecessary(): void {
     const unanswered = this.#askedAt !== null && performance.now() - this.#askedAt >= this.#interval
     if (this.#numbersItself || unanswered) this.#requestNumbering()
+    else if (this.#position === null || this.#position < this.#last) this.#requestPoll()
   }
 
   #requestNumbering(): void {

@@ -23,7 +23,7 @@ interface OrganizationRequest {
 }
 
 /**
- * The organization of the request, if the caller may perform the operation. One statement.
+ * The organization of the request, if the caller may perform the operation. One round trip.
  * @param options.lock whether to lock it against other writers until the transaction ends.
  * @throws 404 or 403.
  */
@@ -33,8 +33,7 @@ export async function openOrganization(
   { lock = false } = {},
 ): Promise<Organization> {
   const { id } = request.params
-  const find = lock ? sql.lockOrganization : sql.findOrganization
-  const found = find(db, { id, user_id: request.principal.userId })
+  const found = findOrganization(db, { id, user_id: request.principal.userId }, lock ? 'lock' : null)
   return await withRole(found, requiredRole(request), id)
 }
 
@@ -62,8 +61,7 @@ export async function requireOrganizationRole(
   role: Rank,
   { lock = false } = {},
 ): Promise<void> {
-  const find = lock ? sql.lockOrganization : sql.shareOrganization
-  await withRole(find(db, { id, user_id: userId }), role, id)
+  await withRole(findOrganization(db, { id, user_id: userId }, lock ? 'lock' : 'share'), role, id)
 }
 
 /** For an organization whose resources a list has: requires a role. @throws 404 or 403. */
@@ -74,6 +72,22 @@ export async function requireReadRole(
   role: Rank,
 ): Promise<void> {
   await withRole(sql.findOrganization(db, { id, user_id: userId }), role, id)
+}
+
+/**
+ * An organization and the membership of a user in it, in one round trip.
+ * @param lock `share`: its members cannot change until the transaction ends; `lock`: nothing of it can.
+ */
+export async function findOrganization(
+  db: Db,
+  key: { id: string; user_id: string },
+  lock: 'share' | 'lock' | null,
+): ReturnType<typeof sql.findOrganization> {
+  const { id } = key
+  // Its error is that of the next statement.
+  if (lock === 'share') sql.shareOrganization(db.later, { id }).catch(() => {})
+  if (lock === 'lock') sql.lockOrganization(db.later, { id }).catch(() => {})
+  return await sql.findOrganization(db, key)
 }
 
 async function withRole(

@@ -73,7 +73,7 @@ export async function endSales(tx: Transaction, { id }: Organization): Promise<v
  */
 export async function setLimits(db: Db, id: string, limits: 'own' | 'shared'): Promise<string | null> {
   return await db.transaction(async (tx) => {
-    await sql.lockOrganization(tx, { id, user_id: '' })
+    await sql.lockOrganization(tx, { id })
     const row = await sql.setLimits(tx, { id, own: limits === 'own' })
     if (row === undefined) throw notFound('organization', id)
     return row.limits_of

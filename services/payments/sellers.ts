@@ -4,6 +4,7 @@ import * as sql from '../../generated/sql/organizations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Db } from '../../infra/database/database.ts'
 import { forbidden, notFound } from '../../infra/errors.ts'
+import { findOrganization } from '../organizations/access.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
 
 export interface SellerRequest {
@@ -31,8 +32,9 @@ export async function requireSeller(
   }
   const { scopes, projectIds, serviceAccountId, userId } = principal
   if (!scopes.has('payments:sell') || projectIds !== null || serviceAccountId !== null) throw missing()
-  const find = operation.method === 'GET' ? sql.findOrganization : sql.shareOrganization
-  const role = (await find(db, { id: organizationId, user_id: userId }))?.your_membership?.role
+  const lock = operation.method === 'GET' ? null : 'share'
+  const found = await findOrganization(db, { id: organizationId, user_id: userId }, lock)
+  const role = found?.your_membership?.role
   if (role !== 'admin' && role !== 'owner') throw missing()
 }
 

@@ -32,7 +32,7 @@ interface ProjectRequest {
 
 /**
  * The project of the request, if the caller may perform the operation and the project's status allows it. One
- * statement. `lock` locks the project against other writers until the transaction ends.
+ * round trip. `lock` locks the project against other writers until the transaction ends.
  * @throws 404, 403 or 409.
  */
 export async function openProject(
@@ -57,8 +57,9 @@ export async function openProjectInAnyState(
   const { operation, principal } = request
   const { id } = request.params
   const { role, states } = requiredAccess(operation)
-  const find = lock ? sql.lockProject : sql.findProject
-  const row = await find(db, {
+  // Its error is that of the next statement.
+  if (lock) sql.lockProject(db.later, { id }).catch(() => {})
+  const row = await sql.findProject(db, {
     id,
     user_id: principal.userId,
     scope: scopeOf(operation),

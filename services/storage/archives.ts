@@ -126,9 +126,9 @@ export function layOut<File extends Pick<ArchivedFile, 'name' | 'path' | 'bytes'
       const name = numberedName(file.name, number)
       return folder === '' ? name : `${folder}/${name}`
     }
-    const first = nameWith(1)
-    let number = nextNumbers.get(first) ?? 1
     // Names that differ only in case are the same file on many systems.
+    const first = nameWith(1).toLowerCase()
+    let number = nextNumbers.get(first) ?? 1
     while (taken.has(nameWith(number).toLowerCase())) number++
     nextNumbers.set(first, number + 1)
     const name = nameWith(number)

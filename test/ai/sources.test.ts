@@ -154,6 +154,18 @@ t.test('the pages of a sitemap are added, replaced and removed', async (t) => {
   t.equal((await person.client.get(`/ai/knowledge/${base}/sources/${source.id}`)).status, 404)
 })
 
+t.test('a page that answers 304 to a request without a condition fails alone', async (t) => {
+  const person = await server.person()
+  const base = await createBase(person)
+  const pages: Site = { '/a': { status: 304 }, '/b': '<p>Page b</p>' }
+  const { url } = await openSite(t, pages)
+  pages['/sitemap.xml'] = sitemap(`${url}/a`, `${url}/b`)
+  const source = await add(person, base, { type: 'sitemap', url: `${url}/sitemap.xml` })
+  await syncAll()
+  const { body } = await person.client.get(`/ai/knowledge/${base}/sources/${source.id}`)
+  t.match(body, { last_sync: { added: 1, failed: 1 } })
+})
+
 t.test('a document that a user added is shared, and stays', async (t) => {
   const person = await server.person()
   const base = await createBase(person)

@@ -7,6 +7,7 @@ import { createClient, type Client } from '../support/http/client.ts'
 import { acquaint } from '../support/database/db-fixtures.ts'
 import { createSignIn, newEmail } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer, type Person } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { upload } from '../support/storage/storage.ts'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 
@@ -245,5 +246,36 @@ t.test('a limited key does not get the secret of another by its Idempotency-Key'
     const { body: limited } = await person.client.post('/user/api-keys', { name: 'l', scopes, ...limits })
     const client = createClient(server.url, limited.key)
     t.match(await client.call('POST', '/user/api-keys', { body, headers }), refusal('scope'))
+  }
+})
+
+t.test('of two members who remove each other at once, one is removed', async (t) => {
+  const [owner, ada, bob] = [await server.person(), await server.person(), await server.person()]
+  for (const place of ['project', 'organization']) {
+    const { body } = await owner.client.post(`/${place}s`, { name: 'P' })
+    const path = `/${place}s/${body.id}/members`
+    for (const person of [ada, bob]) {
+      await acquaint(server, owner, person)
+      t.equal((await owner.client.post(path, { user_id: person.id, role: 'owner' })).status, 201)
+    }
+    const members = (await owner.client.get(path)).body.data
+    const memberOf = ({ id }: Person): string => members.find(({ user }: any) => user.id === id).id
+    const lock = await server.services.database.openSession()
+    await lock.query('BEGIN')
+    await lock.query(`SELECT FROM ${place}s WHERE id = $1 FOR UPDATE`, [body.id])
+    const removals = Promise.all([
+      ada.client.delete(`${path}/${memberOf(bob)}`),
+      bob.client.delete(`${path}/${memberOf(ada)}`),
+    ])
+    await waitUntil(async () => {
+      const { rows } = await server.services.database.pool.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%${place}s%'`)
+      return rows.length === 2
+    }, 'both to wait')
+    await lock.query('ROLLBACK')
+    await lock.end()
+    const statuses = (await removals).map(({ status }) => status)
+    // An organization is not there for others.
+    t.strictSame(statuses.sort(), [204, place === 'project' ? 403 : 404], place)
   }
 })

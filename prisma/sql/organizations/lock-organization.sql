@@ -1,5 +1,4 @@
--- Like `find-organization`, but blocks other writers of the organization and of its members, not readers.
+-- Locks an organization against other writers of it and of its members, not readers. Read it afterwards, in a
+-- statement of its own: a statement that has waited for a lock reads other rows as they were before.
 -- @optional
--- @type your_membership Schemas['Organization']['your_membership']
-{find-organization}
-FOR NO KEY UPDATE OF o
+SELECT id FROM organizations WHERE id = :id FOR NO KEY UPDATE

@@ -1,5 +1,3 @@
--- `find-organization`, whose members cannot change before the transaction ends.
+-- Like `lock-organization`, but keeps only its members as they are.
 -- @optional
--- @type your_membership Schemas['Organization']['your_membership']
-{find-organization}
-FOR SHARE OF o
+SELECT id FROM organizations WHERE id = :id FOR SHARE

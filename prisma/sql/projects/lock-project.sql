@@ -1,4 +1,4 @@
--- Like `find-project`, but blocks other writers of the project and of its members, not readers.
+-- Locks a project against other writers of it and of its members, not readers. Read it afterwards, in a
+-- statement of its own: a statement that has waited for a lock reads other rows as they were before.
 -- @optional
-{find-project}
-FOR NO KEY UPDATE OF p
+SELECT id FROM projects WHERE id = :id FOR NO KEY UPDATE

@@ -7,10 +7,18 @@ export interface Sitemap {
   sitemaps: string[]
 }
 
+/** A URL of a page is shorter, as the protocol requires. */
+const maxUrlLength = 2_048
+
 /** Only URLs of the sitemap's own origin count, as the protocol requires. */
 export function readSitemap(xml: string, base: string): Sitemap {
   const path: string[] = []
+  const { origin } = new URL(base)
   const found: Sitemap = { pages: [], sitemaps: [] }
+  const locations: Record<string, string[] | undefined> = {
+    'urlset/url/loc': found.pages,
+    'sitemapindex/sitemap/loc': found.sitemaps,
+  }
   let text = ''
   try {
     parseXml(xml, {
@@ -23,12 +31,16 @@ export function readSitemap(xml: string, base: string): Sitemap {
       },
       close() {
         const place = path.join('/')
+        const location = text.trim()
         path.pop()
-        const url = URL.parse(text.trim())
-        if (url === null || url.origin !== new URL(base).origin) return
+        // The elements around it have no text of their own.
+        text = ''
+        const urls = locations[place]
+        if (urls === undefined || location.length > maxUrlLength) return
+        const url = URL.parse(location)
+        if (url === null || url.origin !== origin) return
         url.hash = ''
-        if (place === 'urlset/url/loc') found.pages.push(url.href)
-        if (place === 'sitemapindex/sitemap/loc') found.sitemaps.push(url.href)
+        urls.push(url.href)
       },
     })
   } catch (error) {

@@ -183,8 +183,10 @@ class Sync {
         ...(known?.last_modified != null && { 'if-modified-since': known.last_modified }),
       }
       const response = await this.#fetcher.fetch(url, headers, this.#options.limits.pageBytes)
-      const result =
-        response.status === 304 ? await this.#touch(url, known!) : await this.#store(url, response, known)
+      const isUnchanged = response.status === 304
+      if (isUnchanged && known === undefined)
+        throw new SourceError('http_status', 'The server answered 304 to a request without a condition.')
+      const result = isUnchanged ? await this.#touch(url, known!) : await this.#store(url, response, known)
       this.counts[result]++
       return null
     } catch (error) {
