@@ -1,7 +1,6 @@
 // The search over pages, actions, projects and files. An ID leads to its page.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { model, pageOf, pathOfId, type List } from './model.ts'
-import { prefixOf } from './names.ts'
+import { model, pageOf, pathOfId, prefixOf, type List } from './model.ts'
 import { currentPlace, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
 import { Dialog, useLoaded } from './ui.tsx'

@@ -358,7 +358,7 @@ export function PlaceNote({ list }: { list: List }) {
   )
 }
 
-/** j and k, or the arrows, move between the rows; x selects one. */
+/** j and k move between the rows; x selects one. */
 function moveRow(event: KeyboardEvent, toggle: ((id: string) => void) | null): void {
   const target = event.target as HTMLElement
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox])')) return

@@ -3,7 +3,6 @@
 
 export interface ConsoleModel {
   title: string
-  version: string
   /** The areas of the navigation. */
   groups: ConsoleGroup[]
   lists: ConsoleList[]
@@ -73,13 +72,7 @@ export interface ConsoleDetail {
 
 export interface ConsoleOperation {
   method: string
-  /** With the prefix of the version. */
-  path: string
-  /** The parameters of the path, in its order. */
-  parameters: string[]
   summary: string
-  /** The name of the client's method by resource. */
-  client: string | null
   /** The fields of the body; null without a body. */
   fields: ConsoleField[] | null
   /** The query parameters of an operation that changes something. */

@@ -117,9 +117,13 @@ export const listOf = (prefix: string): List | undefined =>
 export const takesAllProjects = ({ filters }: List): boolean =>
   filters.some(({ name, values }) => name === 'project_id' && values?.includes('*'))
 
+/** The prefix of a value that is an ID. */
+export const prefixOf = (id: unknown): string | undefined =>
+  typeof id === 'string' ? /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1] : undefined
+
 /** The path of the resource with an ID; null if the console has no page for it. */
 export function pathOfId(id: string): string | null {
-  const prefix = /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1]
+  const prefix = prefixOf(id)
   const detail = model.details.find((each) => prefix !== undefined && each.prefix === prefix)
   return detail === undefined ? null : fill(detail.path, { id, [parameterOf(detail.path)]: id })
 }
@@ -133,7 +137,7 @@ export function pathOfItem({ item, keys }: List, row: any, values: Record<string
 
 /** The path of what an operation has created, which may be another resource: an invitation for a member. */
 export function pathOfCreated(list: List, created: any, values: Record<string, string>): string | null {
-  const prefix = /^([a-z]+)_/.exec(created?.id)?.[1]
+  const prefix = prefixOf(created?.id)
   const its = list.prefix === prefix ? list : model.lists.find((each) => each.prefix === prefix)
   return its === undefined ? null : pathOfItem(its, created, values)
 }

@@ -1,16 +1,21 @@
 // The names of resources by their IDs: what a list shows as its first column. One request for each kind.
 import { useEffect, useState } from 'preact/hooks'
-import { listOf, model, parameterOf, takesAllProjects, valueAt, type Detail, type List } from './model.ts'
+import {
+  listOf,
+  model,
+  parameterOf,
+  prefixOf,
+  takesAllProjects,
+  valueAt,
+  type Detail,
+  type List,
+} from './model.ts'
 import { currentPlace, placeNames } from './router.ts'
 import { call, isAllowed } from './session.ts'
 
 const names = new Map<string, string>()
 const loads = new Map<string, Promise<void>>()
-const idPattern = /^([a-z]+)_[0-9a-z]{26}$/
 const pageSize = 100
-
-export const prefixOf = (id: unknown): string | undefined =>
-  typeof id === 'string' ? idPattern.exec(id)?.[1] : undefined
 
 export const nameOf = (id: string): string | undefined => names.get(id)
 

@@ -168,7 +168,7 @@ function Theme() {
 }
 
 /** The arrows move between the links and fields of a menu. */
-export function moveFocus(event: KeyboardEvent): void {
+function moveFocus(event: KeyboardEvent): void {
   const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
   if (step === 0 || event.target instanceof HTMLSelectElement) return
   const inside = event.currentTarget as HTMLElement

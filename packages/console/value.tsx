@@ -229,6 +229,10 @@ export function textOf(
   return nameOf(String(value)) ?? String(value)
 }
 
+/** A value of any kind as a text. */
+export const plainText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
+
 export function State({ value }: { value: string }) {
   const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''
   return <span class={`state ${kind}`}>{value.includes('.') ? value : value.replaceAll('_', ' ')}</span>

@@ -11,7 +11,7 @@ import type {
 } from '../../packages/console/model-types.ts'
 import { titleOf } from '../../packages/console/titles.ts'
 
-export function packModel({ lists, details, operations, version: _, ...others }: ConsoleModel): PackedModel {
+export function packModel({ lists, details, operations, ...others }: ConsoleModel): PackedModel {
   const { fields, pack: packWhole } = packer()
   const pack = (field: ConsoleField): number => packWhole(asFilter(field))
   const packShown = (field: ConsoleField): number => packWhole(asShown(field))

@@ -7,7 +7,7 @@ import { detailAt, listAt } from '../model.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
 import { Problem } from '../ui.tsx'
-import { EventList, Id } from '../value.tsx'
+import { EventList, Id, plainText } from '../value.tsx'
 
 const maxLive = 200
 const live = 'live'
@@ -126,10 +126,10 @@ function Changes({ previous, object }: { previous: Record<string, unknown>; obje
             <tr key={name}>
               <td>{name}</td>
               <td>
-                <del>{textOf(before)}</del>
+                <del>{plainText(before)}</del>
               </td>
               <td>
-                <ins>{textOf(object[name])}</ins>
+                <ins>{plainText(object[name])}</ins>
               </td>
             </tr>
           ))}
@@ -138,5 +138,3 @@ function Changes({ previous, object }: { previous: Record<string, unknown>; obje
     </div>
   )
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

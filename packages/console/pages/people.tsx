@@ -425,9 +425,7 @@ function Invite({ name, roles, operation, id, onClose, onDone }: InviteProps) {
             ))}
           </select>
         </div>
-        {failure !== null && (
-          <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-        )}
+        {failure !== null && <Problem failure={failure} />}
         <footer>
           <button type="submit" class="main" disabled={isBusy}>
             {isBusy ? 'Sending…' : 'Invite'}

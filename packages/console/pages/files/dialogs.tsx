@@ -153,9 +153,7 @@ export function NewFolder(props: { projectId: string | null; folderId: string | 
       <button type="button" onClick={props.onDone}>
         Cancel
       </button>
-      {failure !== null && (
-        <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-      )}
+      {failure !== null && <Problem failure={failure} />}
     </form>
   )
 }

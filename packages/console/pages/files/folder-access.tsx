@@ -50,9 +50,7 @@ export function FolderSharing({ folder: { id } }: { folder: Folder }) {
           </button>
         </form>
       )}
-      {failure !== null && (
-        <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-      )}
+      {failure !== null && <Problem failure={failure} />}
       {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
       {loaded.value?.length === 0 && <p class="soft">Nobody yet.</p>}
       <ul class="entries">

@@ -59,7 +59,7 @@ export function Lifetime() {
   return (
     <label>
       Works for
-      <select name="lifetime" defaultValue="86400">
+      <select name="lifetime">
         {lifetimes.map(([title, seconds]) => (
           <option key={seconds} value={seconds} selected={seconds === 86_400}>
             {title}
