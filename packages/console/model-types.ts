@@ -120,9 +120,13 @@ export interface ConsoleField {
   fields?: ConsoleField[]
 }
 
-/** A field as the files have it. The title is left out if it follows from the name. */
-export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'help' | 'fields'> & {
+/** A field as the files have it. The title is left out if it follows from the name, the kind if it is `text`. */
+export type PackedField = Omit<
+  ConsoleField,
+  'title' | 'kind' | 'required' | 'nullable' | 'help' | 'fields'
+> & {
   title?: string
+  kind?: FieldKind
   required?: boolean
   nullable?: boolean
   /** Indices of fields. */

@@ -18,8 +18,8 @@ export function unpacker(
   texts: Array<string | null> = [],
 ): (index: number) => ConsoleField {
   const unpack = (index: number): ConsoleField => {
-    const { title, required = false, nullable = false, fields, ...field } = packed[index]
-    const whole: ConsoleField = { ...field, title: title ?? titleOf(field.name), required, nullable }
+    const { title, kind = 'text', required = false, nullable = false, fields, ...field } = packed[index]
+    const whole: ConsoleField = { ...field, kind, title: title ?? titleOf(field.name), required, nullable }
     const help = texts[index]
     if (help != null) whole.help = help
     return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }

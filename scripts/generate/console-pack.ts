@@ -1,5 +1,5 @@
 // The model of the console as two small files: one for all pages, one for forms. Each names a field once and
-// refers to it by its index. Titles that follow from names, empty values, and paths, which the client has by
+// refers to it by its index. Titles that follow from names, the kind `text`, empty values, and paths, which the client has by
 // operation, are left out. The first file does not say which fields are required.
 import type {
   ConsoleField,
@@ -126,9 +126,10 @@ function packer(): {
   const fields: PackedField[] = []
   const helps: Array<string | null> = []
   const known = new Map<string, number>()
-  function pack({ title, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
+  function pack({ title, kind, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
     const packed: PackedField = {
       ...field,
+      ...(kind !== 'text' && { kind }),
       ...(title !== titleOf(field.name) && { title }),
       ...(required && { required }),
       ...(nullable && { nullable }),
