@@ -129,7 +129,7 @@ export type PackedField = Omit<
   kind?: FieldKind
   required?: boolean
   nullable?: boolean
-  /** Indices of fields. */
+  /** Indices of fields, each as the difference from the one before, which are shorter. */
   fields?: number[]
 }
 
@@ -164,7 +164,7 @@ export type PackedModel = Pick<ConsoleModel, 'title' | 'groups'> & {
 
 /** generated/console/forms.json */
 export interface PackedForms {
-  /** By operationId, of all operations that change something. */
+  /** By operationId, of all operations that change something. The indices are differences, too. */
   forms: Record<string, { fields?: number[]; query?: number[]; choice?: boolean }>
   fields: PackedField[]
 }

@@ -12,23 +12,30 @@ import type {
 import { fill, match } from './router.ts'
 import { titleOf } from './titles.ts'
 
-/** Makes fields of their indices. */
-export function unpacker(
-  packed: PackedField[],
-  texts: Array<string | null> = [],
-): (index: number) => ConsoleField {
+interface Unpacker {
+  /** Makes a field of its index. */
+  unpack: (index: number) => ConsoleField
+  /** Makes fields of their indices, of which each is the difference from the one before. */
+  unpackSteps: (steps: number[]) => ConsoleField[]
+}
+
+export function unpacker(packed: PackedField[], texts: Array<string | null> = []): Unpacker {
+  const unpackSteps = (steps: number[]): ConsoleField[] => {
+    let index = 0
+    return steps.map((step) => unpack((index += step)))
+  }
   const unpack = (index: number): ConsoleField => {
     const { title, kind = 'text', required = false, nullable = false, fields, ...field } = packed[index]
     const whole: ConsoleField = { ...field, kind, title: title ?? titleOf(field.name), required, nullable }
     const help = texts[index]
     if (help != null) whole.help = help
-    return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }
+    return fields === undefined ? whole : { ...whole, fields: unpackSteps(fields) }
   }
-  return unpack
+  return { unpack, unpackSteps }
 }
 
 const packed = data as unknown as PackedModel
-const unpack = unpacker(packed.fields)
+const { unpack } = unpacker(packed.fields)
 
 /** The path of an operation, without the prefix of the version. */
 const pathOf = ({ operation }: { operation: string }): string =>

@@ -106,8 +106,8 @@ export function packForms({ operations }: ConsoleModel): { forms: PackedForms; h
   const forms = changing.map(([id, operation]): [string, PackedForms['forms'][string]] => [
     id,
     {
-      ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
-      ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
+      ...(operation.fields !== null && { fields: stepsOf(operation.fields.map(pack)) }),
+      ...(operation.query.length > 0 && { query: stepsOf(operation.query.map(pack)) }),
       ...(operation.choice && { choice: true }),
     },
   ])
@@ -116,6 +116,8 @@ export function packForms({ operations }: ConsoleModel): { forms: PackedForms; h
     help: { fields: helps, forms: changing.map(([, { summary }]) => summary) },
   }
 }
+
+const stepsOf = (indices: number[]): number[] => indices.map((index, i) => index - (indices[i - 1] ?? 0))
 
 function packer(): {
   fields: PackedField[]
@@ -133,7 +135,7 @@ function packer(): {
       ...(title !== titleOf(field.name) && { title }),
       ...(required && { required }),
       ...(nullable && { nullable }),
-      ...(inner !== undefined && { fields: inner.map(pack) }),
+      ...(inner !== undefined && { fields: stepsOf(inner.map(pack)) }),
     }
     const key = JSON.stringify([packed, help])
     if (!known.has(key)) {

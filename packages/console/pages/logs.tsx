@@ -419,6 +419,7 @@ function Changed({ row }: { row: any }) {
     return data.data.find((event: any) => event.request_id === requestId)
   }, row.id)
   if (loaded.loading) return <Skeleton rows={3} />
+  if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
   const event = loaded.value
   if (event == null) return <p class="soft">The latest events have no change by this request.</p>
   const { object, previous_attributes: previous } = event.data
