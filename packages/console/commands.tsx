@@ -73,7 +73,7 @@ export function Commands({ onClose }: { onClose: () => void }) {
   }, [text])
   const loaded = useLoaded(async () => await resources(q), q)
   const words = text.trim()
-  // Not the results of the words before.
+  // The results of the previous words are not shown.
   const isLoaded = q === words && !loaded.loading
   const byId = prefixOf(words) === undefined ? null : pathOfId(words)
   const found: Found[] =
@@ -109,7 +109,7 @@ export function Commands({ onClose }: { onClose: () => void }) {
           setChosen(0)
         }}
         onKeyDown={(event) => {
-          // Enter then ends the composition of a word.
+          // In an input method, Enter confirms a word.
           if (event.isComposing) return
           const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
           if (step !== 0) setChosen(Math.max(0, Math.min(found.length - 1, at + step)))

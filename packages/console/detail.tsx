@@ -33,7 +33,7 @@ interface Button {
   kind: 'update' | 'remove' | 'action'
 }
 
-/** A form keeps the item that it was opened with, so that its ETag finds what others change meanwhile. */
+/** A form keeps its first item and ETag, so that If-Match detects concurrent changes. */
 type Open = Button & Answer
 
 /** The page is shown with its lists, so that nothing moves, or without those that take longer. */

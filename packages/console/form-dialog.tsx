@@ -63,7 +63,7 @@ export function FormDialog({
   const [answer, setAnswer] = useState<any>(null)
   const [sent, setSent] = useState<Input | null>(null)
   const form = useRef<HTMLFormElement>(null)
-  /** What an update showed at first: it sends what differs from that. */
+  /** The values that the form of an update showed at first: only changed values are sent. */
   const shownAtFirst = useRef<FormData | null>(null)
   useLayoutEffect(() => {
     if (item !== null) shownAtFirst.current = new FormData(form.current!)
@@ -439,7 +439,7 @@ type Shown = Pick<ConsoleOperation, 'query' | 'choice'> & { fields: ConsoleField
 function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, before: FormData | null): Read {
   const data = new FormData(form)
   const problems: Failure['problems'] = []
-  // Half a date, or a number like `1e`, has no value: it looks like an empty field.
+  // The value of an incomplete date, or of a number like `1e`, is empty.
   for (const { name, validity, validationMessage } of form.elements as Iterable<HTMLInputElement>)
     if (validity.badInput) problems.push({ field: name, message: validationMessage })
   const parse = (name: string, text: string): unknown => {

@@ -244,7 +244,7 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
   const { remove = null, removes: verb = 'Delete' } =
     model.details.find(({ path }) => path === list.item) ?? {}
   const canRemove = go !== null && isAllowed(remove) && rows.every(({ id }) => typeof id === 'string')
-  // Each poll brings new rows.
+  // A poll replaces the rows: those that are still there stay selected.
   useEffect(
     () => setSelected((before) => new Set(rows.map(({ id }) => id).filter((id) => before.has(id)))),
     [rows],
@@ -414,7 +414,7 @@ function Selected({ list, values, rows, remove, verb, onDone, onClear }: Selecte
   async function run(): Promise<void> {
     await bulk.run(rows)
     setIsAsked(false)
-    // Also after a refusal, before which rows may have been deleted.
+    // After a failure, too: the rows before it are deleted.
     onDone()
   }
   return (

@@ -129,7 +129,7 @@ export type PackedField = Omit<
   kind?: FieldKind
   required?: boolean
   nullable?: boolean
-  /** Indices of fields, each as the difference from the one before, which are shorter. */
+  /** Indices of fields, each as the difference from the index before, which compresses better. */
   fields?: number[]
 }
 

@@ -15,7 +15,7 @@ import { titleOf } from './titles.ts'
 interface Unpacker {
   /** Makes a field of its index. */
   unpack: (index: number) => ConsoleField
-  /** Makes fields of their indices, of which each is the difference from the one before. */
+  /** Makes fields of indices, each of which is the difference from the index before. */
   unpackSteps: (steps: number[]) => ConsoleField[]
 }
 

@@ -64,7 +64,7 @@ export async function learnEach(items: any[]): Promise<void> {
   await Promise.all([...referencesIn(items)].slice(0, maxSingle).map(nameBy))
 }
 
-/** Loads once; what failed is tried again the next time, unless the person may not know it. */
+/** Loads once. A failed load is repeated the next time, except after 403 and 404. */
 async function once(key: string, load: () => Promise<any>): Promise<any> {
   if (!loads.has(key)) loads.set(key, load())
   try {

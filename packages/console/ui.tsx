@@ -66,7 +66,7 @@ export function useLoaded<T>(load: () => Promise<T>, key: string): Loaded<T> {
   return { ...state, loading: state.key !== key, reload }
 }
 
-/** A ref that focuses an element once. A new function for each render would focus it again. */
+/** A ref that focuses a new element. An inline function would focus it at every render. */
 export const focus = (element: HTMLElement | null): void => element?.focus()
 
 /** Calls `onReady` once, when a part of a page is there. */

@@ -207,7 +207,7 @@ async function copied(text: string): Promise<boolean> {
   }
 }
 
-/** For a button that copies a text: what it says after a click, and its handlers. */
+/** The text of a copy button after a click, and its handlers. */
 export function useCopy(text: string): { said?: string; onClick: () => void; onBlur: () => void } {
   const [said, setSaid] = useState<string>()
   return {

@@ -77,7 +77,7 @@ export class Conversation {
     await this.within(async () => {
       const { cursor } = this
       const { data, pagination } = await this.#page({ cursor })
-      // A second click asks for the same page.
+      // A second click requests the same page.
       if (cursor === this.cursor)
         this.#change({ messages: [...data.toReversed(), ...this.messages!], cursor: pagination.next_cursor })
     })

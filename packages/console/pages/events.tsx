@@ -30,7 +30,7 @@ export function EventsPage({ path, query, values }: PageProps) {
 const withoutCursor = (query: URLSearchParams): Record<string, string> =>
   Object.fromEntries([...query].filter(([name]) => name !== 'cursor'))
 
-/** The parameters of the list that the stream has, too. */
+/** Whether the stream has a parameter of the list. */
 const isStreamed = (name: string): boolean => name === 'type' || name === 'project_id'
 
 /** The events that happen from now on, the newest first. */

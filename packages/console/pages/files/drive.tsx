@@ -536,7 +536,7 @@ function RefusedList({ refused, onClose }: { refused: Refused[]; onClose: () => 
   )
 }
 
-/** Loads the next page when it comes into view, or by a click: after a failure only by a click. */
+/** Loads the next page when it comes into view, or by a click. After a failure, only by a click. */
 function More({ loading, more, failure }: Pick<Pages<Item>, 'loading' | 'more' | 'failure'>) {
   const button = useRef<HTMLButtonElement>(null)
   const latest = useRef(more)

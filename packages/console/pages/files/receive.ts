@@ -39,7 +39,7 @@ async function targetOf(
   return fileTarget({ ...project, path: [above, inner].filter(Boolean).join('/') })
 }
 
-/** The folders of one upload. Later ones may find them deleted. */
+/** The folders that one upload has created. The next upload may find them deleted. */
 type Made = Map<string, Promise<string>>
 
 /** The folder at a path below one that is shared. It is created if it does not exist. */
