@@ -120,7 +120,7 @@ export interface ConsoleField {
   fields?: ConsoleField[]
 }
 
-/** A field as the files have it. The title is left out if it follows from the name, the kind if it is `text`. */
+/** A field as the files have it, without a title that follows from the name and without the kind `text`. */
 export type PackedField = Omit<
   ConsoleField,
   'title' | 'kind' | 'required' | 'nullable' | 'help' | 'fields'

@@ -1,6 +1,6 @@
 // The model of the console as two small files: one for all pages, one for forms. Each names a field once and
-// refers to it by its index. Titles that follow from names, the kind `text`, empty values, and paths, which the client has by
-// operation, are left out. The first file does not say which fields are required.
+// refers to it by its index. Titles that follow from names, the kind `text`, empty values, and paths, which
+// the client has by operation, are left out. The first file does not say which fields are required.
 import type {
   ConsoleField,
   ConsoleModel,
