@@ -1,10 +1,9 @@
 // The search over pages, actions, projects and files. An ID leads to its page.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { model, pageOf, pathOfId, type List } from './model.ts'
-import { prefixOf } from './names.ts'
+import { model, pageOf, pathOfId, prefixOf, type List } from './model.ts'
 import { currentPlace, href, navigate } from './router.ts'
 import { call, isAllowed } from './session.ts'
-import { Dialog, useLoaded } from './ui.tsx'
+import { Dialog, Problem, useLoaded } from './ui.tsx'
 
 interface Found {
   kind: string
@@ -74,6 +73,8 @@ export function Commands({ onClose }: { onClose: () => void }) {
   }, [text])
   const loaded = useLoaded(async () => await resources(q), q)
   const words = text.trim()
+  // The results of the previous words are not shown.
+  const isLoaded = q === words && !loaded.loading
   const byId = prefixOf(words) === undefined ? null : pathOfId(words)
   const found: Found[] =
     byId !== null
@@ -82,7 +83,7 @@ export function Commands({ onClose }: { onClose: () => void }) {
           ...pages()
             .filter(({ title, kind, words: also }) => matches([title, kind, also].join(' '), words))
             .slice(0, words === '' ? undefined : 2 * maxOfKind),
-          ...(q === words ? (loaded.value ?? []) : []),
+          ...((isLoaded && loaded.value) || []),
         ]
   const at = Math.min(chosen, found.length - 1)
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: 'nearest' }), [at])
@@ -102,12 +103,14 @@ export function Commands({ onClose }: { onClose: () => void }) {
         aria-activedescendant={found.length === 0 ? undefined : `found-${at}`}
         placeholder="Search, or paste an ID"
         autoComplete="off"
-        ref={(input) => void (input !== null && text === '' && input.focus())}
+        autoFocus
         onInput={(event) => {
           setText(event.currentTarget.value)
           setChosen(0)
         }}
         onKeyDown={(event) => {
+          // In an input method, Enter confirms a word.
+          if (event.isComposing) return
           const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
           if (step !== 0) setChosen(Math.max(0, Math.min(found.length - 1, at + step)))
           else if (event.key === 'Enter' && found.length > 0) go(found[at].to)
@@ -129,7 +132,8 @@ export function Commands({ onClose }: { onClose: () => void }) {
           </li>
         ))}
       </ul>
-      {found.length === 0 && !loaded.loading && (
+      {isLoaded && loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
+      {found.length === 0 && isLoaded && loaded.failure === null && (
         <p class="soft" role="status">
           Nothing is found.
         </p>

@@ -7,7 +7,7 @@ import type { ConsoleField } from './model-types.ts'
 import { listAt, model, type Detail } from './model.ts'
 import { learnEach, remember } from './names.ts'
 import { fill, href, navigate } from './router.ts'
-import { call, download, failureOf, isAllowed, isPossible, type Failure } from './session.ts'
+import { call, download, failureOf, isAllowed, isPossible, type Answer, type Failure } from './session.ts'
 import { Problem, Skeleton, useLoaded, usePolling } from './ui.tsx'
 import { CopyId, EventList, Fields, isWaiting } from './value.tsx'
 
@@ -27,11 +27,14 @@ interface Props {
   children?: Part
 }
 
-interface Open {
+interface Button {
   title: string
   operation: string
   kind: 'update' | 'remove' | 'action'
 }
+
+/** A form keeps its first item and ETag, so that If-Match detects concurrent changes. */
+type Open = Button & Answer
 
 /** The page is shown with its lists, so that nothing moves, or without those that take longer. */
 const longestWaitMs = 1_000
@@ -67,7 +70,7 @@ export function DetailPage(props: Props) {
   usePolling(isWaiting(item?.status), loaded.reload)
   // A resource that a person has only one of, such as the avatar.
   const isUnset = loaded.failure?.code === 'NOT_FOUND' && !detail.path.includes('{')
-  const adding: Open = { title: 'Add', operation: detail.update!, kind: 'action' }
+  const adding: Open = { title: 'Add', operation: detail.update!, kind: 'action', data: null, etag: null }
   if (loaded.failure !== null && item === undefined)
     return (
       <section>
@@ -126,7 +129,7 @@ export function DetailPage(props: Props) {
                 key={button.operation}
                 type="button"
                 class={button.kind}
-                onClick={() => setOpen(button)}
+                onClick={() => setOpen({ ...button, ...loaded.value! })}
               >
                 {button.title}
               </button>
@@ -168,9 +171,12 @@ export function DetailPage(props: Props) {
             title={open.title}
             operation={open.operation}
             values={values}
-            item={open.kind === 'update' ? item : null}
-            etag={loaded.value!.etag}
-            onClose={() => setOpen(null)}
+            item={open.kind === 'update' ? open.data : null}
+            etag={open.etag}
+            onClose={() => {
+              setOpen(null)
+              loaded.reload()
+            }}
             onDone={(result) => {
               const above = path.slice(0, path.lastIndexOf('/'))
               if (open.kind === 'remove' && listAt(above) !== null) return navigate(href(above))
@@ -191,14 +197,14 @@ function nameIn(fields: ConsoleField[], item: any): string | undefined {
 }
 
 /** The actions that the key may call and that the state of the resource allows. */
-function buttonsOf(detail: Detail, item: any): Open[] {
+function buttonsOf(detail: Detail, item: any): Button[] {
   const buttons = [
     { title: 'Edit', operation: detail.update, kind: 'update' as const },
     ...detail.actions.map((action) => ({ ...action, kind: 'action' as const })),
     { title: detail.removes ?? 'Delete', operation: detail.remove, kind: 'remove' as const },
   ]
   return buttons.filter(
-    (button): button is Open => isAllowed(button.operation) && isPossible(button.operation, item),
+    (button): button is Button => isAllowed(button.operation) && isPossible(button.operation, item),
   )
 }
 

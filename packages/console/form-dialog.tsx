@@ -1,12 +1,12 @@
 // A form for the body of a request. The fields come from the contract; the server's problems stand at them.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import data from '../../generated/console/forms.json' with { type: 'json' }
 import type { ConsoleField, ConsoleOperation, PackedForms, PackedHelp } from './model-types.ts'
 import { model, requestOf, unpacker } from './model.ts'
 import { Reference, References } from './reference.tsx'
 import { call, failureOf, type Failure, type Input } from './session.ts'
 import { Code, Dialog, Problem } from './ui.tsx'
-import { money } from './value.tsx'
+import { money, useCopy } from './value.tsx'
 
 export interface FormProps {
   title: string
@@ -25,13 +25,13 @@ export interface FormProps {
 
 const forms = data as unknown as PackedForms
 let help: PackedHelp = { fields: [], forms: [] }
-let unpack = unpacker(forms.fields)
+let { unpackSteps } = unpacker(forms.fields)
 
 /** Forms have no help where its file is not reached. */
 export const ready = fetch(new URL('help.json', import.meta.url))
   .then(async (response) => {
     help = await response.json()
-    unpack = unpacker(forms.fields, help.fields)
+    unpackSteps = unpacker(forms.fields, help.fields).unpackSteps
   })
   .catch(() => {})
 
@@ -39,8 +39,8 @@ function formOf(operation: string): Pick<ConsoleOperation, 'summary' | 'fields' 
   const { fields, query = [], choice = false } = forms.forms[operation]
   return {
     summary: help.forms[Object.keys(forms.forms).indexOf(operation)] ?? '',
-    fields: fields?.map((each) => unpack(each)) ?? null,
-    query: query.map((each) => unpack(each)),
+    fields: fields === undefined ? null : unpackSteps(fields),
+    query: unpackSteps(query),
     choice,
   }
 }
@@ -63,6 +63,11 @@ export function FormDialog({
   const [answer, setAnswer] = useState<any>(null)
   const [sent, setSent] = useState<Input | null>(null)
   const form = useRef<HTMLFormElement>(null)
+  /** The values that the form of an update showed at first: only changed values are sent. */
+  const shownAtFirst = useRef<FormData | null>(null)
+  useLayoutEffect(() => {
+    if (item !== null) shownAtFirst.current = new FormData(form.current!)
+  }, [])
   // The first problem, which may be above what is visible.
   useEffect(() => {
     if (failure === null) return
@@ -73,7 +78,7 @@ export function FormDialog({
   const shown = fields ?? []
   const known = new Set(names([...shown, ...query]))
   async function submit(form: HTMLFormElement): Promise<void> {
-    const read = readForm(form, { fields: shown, query, choice }, item)
+    const read = readForm(form, { fields: shown, query, choice }, shownAtFirst.current)
     if ('problem' in read) return setFailure(read.problem)
     const headers: Record<string, string> = item !== null && etag !== null ? { 'If-Match': etag } : {}
     const input: Input = {
@@ -161,16 +166,12 @@ function Secrets({ found, onClose }: { found: string[]; onClose: () => void }) {
 }
 
 function Secret({ value }: { value: string }) {
-  const [isCopied, setIsCopied] = useState(false)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard?.writeText(value)
-    setIsCopied(true)
-  }
+  const { said, onClick } = useCopy(value)
   return (
     <p>
       <code class="secret">{value}</code>{' '}
-      <button type="button" onClick={() => void copy()}>
-        {isCopied ? 'Copied' : 'Copy'}
+      <button type="button" onClick={onClick}>
+        {said ?? 'Copy'}
       </button>
     </p>
   )
@@ -369,7 +370,7 @@ function Control({ field, name, value, item, id, described, invalid }: ControlPr
       const options = field.kind === 'boolean' ? [true, false] : field.values!
       return (
         <select {...shared}>
-          {(!field.required || value === undefined) && <option value="">–</option>}
+          {(!field.required || value == null) && <option value="">–</option>}
           {options.map((option) => (
             <option value={String(option)} selected={value === option}>
               {field.kind === 'boolean'
@@ -435,9 +436,12 @@ const localTime = (value: string): string => {
 type Read = { body: unknown; query: Record<string, unknown> } | { problem: Failure }
 type Shown = Pick<ConsoleOperation, 'query' | 'choice'> & { fields: ConsoleField[] }
 
-function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, item: any): Read {
+function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, before: FormData | null): Read {
   const data = new FormData(form)
   const problems: Failure['problems'] = []
+  // The value of an incomplete date, or of a number like `1e`, is empty.
+  for (const { name, validity, validationMessage } of form.elements as Iterable<HTMLInputElement>)
+    if (validity.badInput) problems.push({ field: name, message: validationMessage })
   const parse = (name: string, text: string): unknown => {
     try {
       return JSON.parse(text)
@@ -446,7 +450,7 @@ function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, item:
       return undefined
     }
   }
-  const body = choice ? parse(whole, String(data.get(whole))) : bodyOf(fields, data, item, parse, '')
+  const body = choice ? parse(whole, String(data.get(whole))) : bodyOf(fields, data, before, parse, '')
   const sent = bodyOf(query, data, null, parse, '') as Record<string, unknown>
   if (problems.length === 0) return { body, query: sent }
   const message = 'Please check the marked fields.'
@@ -456,25 +460,33 @@ function readForm(form: HTMLFormElement, { fields, query, choice }: Shown, item:
 type Parse = (name: string, text: string) => unknown
 
 /** Leaves out what was left empty, and of an update what has not changed. */
-function bodyOf(fields: ConsoleField[], data: FormData, item: any, parse: Parse, prefix: string): object {
+function bodyOf(
+  fields: ConsoleField[],
+  data: FormData,
+  before: FormData | null,
+  parse: Parse,
+  prefix: string,
+): object {
   const body: Record<string, unknown> = {}
   for (const field of fields) {
     const name = prefix + field.name
-    const before = item?.[field.name]
     if (field.kind === 'object') {
-      const inner = bodyOf(field.fields!, data, item === null ? null : (before ?? {}), parse, `${name}.`)
+      const inner = bodyOf(field.fields!, data, before, parse, `${name}.`)
       if (Object.keys(inner).length > 0) body[field.name] = inner
       continue
     }
-    const value =
-      field.kind === 'objects' ? objectsOf(field, name, data, parse) : valueOf(field, name, data, parse)
-    const isUnchanged = item !== null && JSON.stringify(value) === JSON.stringify(before)
-    if (value === undefined && item !== null && field.nullable && before !== null && before !== undefined)
-      body[field.name] = null
-    else if (value !== undefined && !isUnchanged) body[field.name] = value
+    const read = field.kind === 'objects' ? objectsOf : valueOf
+    const value = read(field, name, data, parse)
+    const isChanged =
+      before === null || JSON.stringify(value) !== JSON.stringify(read(field, name, before, parse))
+    if (value !== undefined && isChanged) body[field.name] = value
+    else if (before !== null && isChanged && field.nullable) body[field.name] = null
+    else if (before !== null && isChanged && isSeveral(field)) body[field.name] = []
   }
   return body
 }
+
+const isSeveral = ({ kind }: ConsoleField): boolean => ['texts', 'choices', 'objects'].includes(kind)
 
 function objectsOf(field: ConsoleField, name: string, data: FormData, parse: Parse): object[] | undefined {
   const count = new Set(

@@ -76,8 +76,9 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
         {menu}
         <Create
           {...{ list, values }}
-          defaults={Object.fromEntries(query)}
+          defaults={Object.fromEntries([...query].filter(([, value]) => value !== '*'))}
           isOpened={query.has('new')}
+          onClosed={() => goFrom(path, query, { replace: true })({ new: null })}
           reload={page.reload}
         />
       </header>
@@ -90,15 +91,17 @@ export function ListPage({ list, values, path, query, round = 0, shape, children
   )
 }
 
+type Options = Parameters<typeof navigate>[1]
+
 /** Changes the filters, the sorting or the page of a list in the address. */
 export const goFrom =
-  (path: string, query: URLSearchParams): Go =>
+  (path: string, query: URLSearchParams, options: Options = { scrolls: false }): Go =>
   (changes) => {
     const changed = new URLSearchParams(query)
     for (const [name, value] of Object.entries(changes))
       if (value === null || value === '') changed.delete(name)
       else changed.set(name, value)
-    navigate(href(path, changed), { scrolls: false })
+    navigate(href(path, changed), options)
   }
 
 interface PagesProps {
@@ -172,27 +175,40 @@ export function InnerList({ list, title, values, owner, filter = {}, round, onRe
 interface CreateProps extends Pick<Props, 'list' | 'values'> {
   /** The filters of the list are the first values of the form. */
   defaults?: Record<string, string>
-  /** Whether the form is open at first. */
+  /** Whether the address opens the form. */
   isOpened?: boolean
+  /** Takes that out of the address. */
+  onClosed?: () => void
   /** Whether it is not the main action of the page. */
   isInner?: boolean
   reload: () => void
 }
 
-function Create({ list, values, defaults, isOpened = false, isInner = false, reload }: CreateProps) {
-  const [open, setOpen] = useState(isOpened)
+function Create({
+  list,
+  values,
+  defaults,
+  isOpened = false,
+  onClosed,
+  isInner = false,
+  reload,
+}: CreateProps) {
+  const [open, setOpen] = useState(false)
   if (!isAllowed(list.create)) return null
   return (
     <>
       <button type="button" class={isInner ? undefined : 'main'} onClick={() => setOpen(true)}>
         Create
       </button>
-      {open && (
+      {(open || isOpened) && (
         <CreateDialog
           operation={list.create}
           values={values}
           defaults={defaults}
-          onClose={() => setOpen(false)}
+          onClose={() => {
+            setOpen(false)
+            if (isOpened) onClosed!()
+          }}
           onCreated={(created) => {
             const item = pathOfCreated(list, created, values)
             if (item === null) reload()
@@ -228,7 +244,11 @@ function Table({ list, values, query, go, rows, busy, reload }: TableProps) {
   const { remove = null, removes: verb = 'Delete' } =
     model.details.find(({ path }) => path === list.item) ?? {}
   const canRemove = go !== null && isAllowed(remove) && rows.every(({ id }) => typeof id === 'string')
-  useEffect(() => setSelected(new Set()), [rows])
+  // A poll replaces the rows: those that are still there stay selected.
+  useEffect(
+    () => setSelected((before) => new Set(rows.map(({ id }) => id).filter((id) => before.has(id)))),
+    [rows],
+  )
   if (rows.length === 0) return <Empty {...{ list, values, query }} isWhole={go !== null} />
   const toggle = (id: string): void => {
     const changed = new Set(selected)
@@ -358,7 +378,7 @@ export function PlaceNote({ list }: { list: List }) {
   )
 }
 
-/** j and k, or the arrows, move between the rows; x selects one. */
+/** j and k move between the rows; x selects one. */
 function moveRow(event: KeyboardEvent, toggle: ((id: string) => void) | null): void {
   const target = event.target as HTMLElement
   if (event.ctrlKey || event.metaKey || event.altKey || target.matches('input:not([type=checkbox])')) return
@@ -392,9 +412,10 @@ function Selected({ list, values, rows, remove, verb, onDone, onClear }: Selecte
     (row) => leadOf(list, row),
   )
   async function run(): Promise<void> {
-    const isDone = await bulk.run(rows)
+    await bulk.run(rows)
     setIsAsked(false)
-    if (isDone) onDone()
+    // After a failure, too: the rows before it are deleted.
+    onDone()
   }
   return (
     <div class="selection">

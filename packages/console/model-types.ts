@@ -3,7 +3,6 @@
 
 export interface ConsoleModel {
   title: string
-  version: string
   /** The areas of the navigation. */
   groups: ConsoleGroup[]
   lists: ConsoleList[]
@@ -73,13 +72,7 @@ export interface ConsoleDetail {
 
 export interface ConsoleOperation {
   method: string
-  /** With the prefix of the version. */
-  path: string
-  /** The parameters of the path, in its order. */
-  parameters: string[]
   summary: string
-  /** The name of the client's method by resource. */
-  client: string | null
   /** The fields of the body; null without a body. */
   fields: ConsoleField[] | null
   /** The query parameters of an operation that changes something. */
@@ -127,12 +120,16 @@ export interface ConsoleField {
   fields?: ConsoleField[]
 }
 
-/** A field as the files have it. The title is left out if it follows from the name. */
-export type PackedField = Omit<ConsoleField, 'title' | 'required' | 'nullable' | 'help' | 'fields'> & {
+/** A field as the files have it, without a title that follows from the name and without the kind `text`. */
+export type PackedField = Omit<
+  ConsoleField,
+  'title' | 'kind' | 'required' | 'nullable' | 'help' | 'fields'
+> & {
   title?: string
+  kind?: FieldKind
   required?: boolean
   nullable?: boolean
-  /** Indices of fields. */
+  /** Indices of fields, each as the difference from the index before, which compresses better. */
   fields?: number[]
 }
 
@@ -167,7 +164,7 @@ export type PackedModel = Pick<ConsoleModel, 'title' | 'groups'> & {
 
 /** generated/console/forms.json */
 export interface PackedForms {
-  /** By operationId, of all operations that change something. */
+  /** By operationId, of all operations that change something. The indices are differences, too. */
   forms: Record<string, { fields?: number[]; query?: number[]; choice?: boolean }>
   fields: PackedField[]
 }

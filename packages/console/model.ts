@@ -12,23 +12,30 @@ import type {
 import { fill, match } from './router.ts'
 import { titleOf } from './titles.ts'
 
-/** Makes fields of their indices. */
-export function unpacker(
-  packed: PackedField[],
-  texts: Array<string | null> = [],
-): (index: number) => ConsoleField {
+interface Unpacker {
+  /** Makes a field of its index. */
+  unpack: (index: number) => ConsoleField
+  /** Makes fields of indices, each of which is the difference from the index before. */
+  unpackSteps: (steps: number[]) => ConsoleField[]
+}
+
+export function unpacker(packed: PackedField[], texts: Array<string | null> = []): Unpacker {
+  const unpackSteps = (steps: number[]): ConsoleField[] => {
+    let index = 0
+    return steps.map((step) => unpack((index += step)))
+  }
   const unpack = (index: number): ConsoleField => {
-    const { title, required = false, nullable = false, fields, ...field } = packed[index]
-    const whole: ConsoleField = { ...field, title: title ?? titleOf(field.name), required, nullable }
+    const { title, kind = 'text', required = false, nullable = false, fields, ...field } = packed[index]
+    const whole: ConsoleField = { ...field, kind, title: title ?? titleOf(field.name), required, nullable }
     const help = texts[index]
     if (help != null) whole.help = help
-    return fields === undefined ? whole : { ...whole, fields: fields.map(unpack) }
+    return fields === undefined ? whole : { ...whole, fields: unpackSteps(fields) }
   }
-  return unpack
+  return { unpack, unpackSteps }
 }
 
 const packed = data as unknown as PackedModel
-const unpack = unpacker(packed.fields)
+const { unpack } = unpacker(packed.fields)
 
 /** The path of an operation, without the prefix of the version. */
 const pathOf = ({ operation }: { operation: string }): string =>
@@ -117,9 +124,13 @@ export const listOf = (prefix: string): List | undefined =>
 export const takesAllProjects = ({ filters }: List): boolean =>
   filters.some(({ name, values }) => name === 'project_id' && values?.includes('*'))
 
+/** The prefix of a value that is an ID. */
+export const prefixOf = (id: unknown): string | undefined =>
+  typeof id === 'string' ? /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1] : undefined
+
 /** The path of the resource with an ID; null if the console has no page for it. */
 export function pathOfId(id: string): string | null {
-  const prefix = /^([a-z]+)_[0-9a-z]{26}$/.exec(id)?.[1]
+  const prefix = prefixOf(id)
   const detail = model.details.find((each) => prefix !== undefined && each.prefix === prefix)
   return detail === undefined ? null : fill(detail.path, { id, [parameterOf(detail.path)]: id })
 }
@@ -133,7 +144,7 @@ export function pathOfItem({ item, keys }: List, row: any, values: Record<string
 
 /** The path of what an operation has created, which may be another resource: an invitation for a member. */
 export function pathOfCreated(list: List, created: any, values: Record<string, string>): string | null {
-  const prefix = /^([a-z]+)_/.exec(created?.id)?.[1]
+  const prefix = prefixOf(created?.id)
   const its = list.prefix === prefix ? list : model.lists.find((each) => each.prefix === prefix)
   return its === undefined ? null : pathOfItem(its, created, values)
 }

@@ -1,16 +1,21 @@
 // The names of resources by their IDs: what a list shows as its first column. One request for each kind.
 import { useEffect, useState } from 'preact/hooks'
-import { listOf, model, parameterOf, takesAllProjects, valueAt, type Detail, type List } from './model.ts'
+import {
+  listOf,
+  model,
+  parameterOf,
+  prefixOf,
+  takesAllProjects,
+  valueAt,
+  type Detail,
+  type List,
+} from './model.ts'
 import { currentPlace, placeNames } from './router.ts'
-import { call, isAllowed } from './session.ts'
+import { call, failureOf, isAllowed } from './session.ts'
 
 const names = new Map<string, string>()
-const loads = new Map<string, Promise<void>>()
-const idPattern = /^([a-z]+)_[0-9a-z]{26}$/
+const loads = new Map<string, Promise<any>>()
 const pageSize = 100
-
-export const prefixOf = (id: unknown): string | undefined =>
-  typeof id === 'string' ? idPattern.exec(id)?.[1] : undefined
 
 export const nameOf = (id: string): string | undefined => names.get(id)
 
@@ -59,10 +64,24 @@ export async function learnEach(items: any[]): Promise<void> {
   await Promise.all([...referencesIn(items)].slice(0, maxSingle).map(nameBy))
 }
 
-/** Loads a list of a kind of resource once for each place, or again. */
-export async function namesOf(prefix: string, isAgain = false): Promise<void> {
+/** Loads once. A failed load is repeated the next time, except after 403 and 404. */
+async function once(key: string, load: () => Promise<any>): Promise<any> {
+  if (!loads.has(key)) loads.set(key, load())
+  try {
+    return await loads.get(key)
+  } catch (error) {
+    if (!['NOT_FOUND', 'FORBIDDEN'].includes(failureOf(error).code!)) loads.delete(key)
+    return []
+  }
+}
+
+/**
+ * Loads a list of a kind of resource once for each place, or again.
+ * @returns the IDs and names of its items
+ */
+export async function namesOf(prefix: string, isAgain = false): Promise<Array<[string, string]>> {
   const list = listOf(prefix)
-  if (list === undefined || !isAllowed(list.operation) || !isName(list, list.columns[0].kind)) return
+  if (list === undefined || !isAllowed(list.operation) || !isName(list, list.columns[0].kind)) return []
   const place = currentPlace()
   const query = Object.fromEntries(
     placeNames.flatMap((name) =>
@@ -72,24 +91,22 @@ export async function namesOf(prefix: string, isAgain = false): Promise<void> {
   // Without a chosen project those of all.
   if (takesAllProjects(list) && Object.keys(query).length === 0) query.project_id = '*'
   const key = `${prefix} ${JSON.stringify(query)}`
-  if (isAgain || !loads.has(key)) loads.set(key, load(list, query))
-  await loads.get(key)
+  if (isAgain) loads.delete(key)
+  return await once(key, () => load(list, query))
 }
 
-/** Without the names, the IDs are shown. */
-async function load(list: List, query: Record<string, unknown>): Promise<void> {
-  const answer = await call(list.operation, { query: { ...query, limit: pageSize } }).catch(() => null)
-  await rememberNamed(list, answer?.data.data ?? [])
+async function load(list: List, query: Record<string, unknown>): Promise<Array<[string, string]>> {
+  const items: any[] = (await call(list.operation, { query: { ...query, limit: pageSize } })).data.data
+  await rememberNamed(list, items)
+  return items
+    .flatMap(({ id }): Array<[string, string]> => (names.has(id) ? [[id, names.get(id)!]] : []))
+    .sort(([, a], [, b]) => a.localeCompare(b))
 }
 
 async function rememberNamed(list: List, items: any[]): Promise<void> {
   if (list.columns[0].kind === 'id') await learn(items, false)
   remember(list, items)
 }
-
-/** The known names of resources with a prefix. */
-export const namesWith = (prefix: string): Array<[string, string]> =>
-  [...names].filter(([id]) => prefixOf(id) === prefix).sort(([, a], [, b]) => a.localeCompare(b))
 
 /** The name of a resource, which is loaded; its ID until then. */
 export function useName(id: string | undefined): string | undefined {
@@ -107,11 +124,9 @@ async function nameBy(id: string): Promise<void> {
   const detail = model.details.find(({ path }) => path === list?.item)
   const isNamed = list !== undefined && isName(list, list.columns[0].kind)
   if (!isNamed || !isAllowed(detail?.operation ?? null)) return
-  if (!loads.has(id)) loads.set(id, loadOne(list, detail!, id))
-  await loads.get(id)
+  await once(id, () => loadOne(list, detail!, id))
 }
 
 async function loadOne(list: List, { operation, path }: Detail, id: string): Promise<void> {
-  const answer = await call(operation, { path: { [parameterOf(path)]: id } }).catch(() => null)
-  if (answer !== null) await rememberNamed(list, [answer.data])
+  await rememberNamed(list, [(await call(operation, { path: { [parameterOf(path)]: id } })).data])
 }

@@ -1,7 +1,7 @@
 // A field for the ID of a resource, which offers the names of the resources of its kind.
 import type { InputHTMLAttributes } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { namesOf, namesWith } from './names.ts'
+import { nameOf, namesOf } from './names.ts'
 
 type Props = InputHTMLAttributes<HTMLInputElement> & {
   id: string
@@ -12,10 +12,6 @@ type Props = InputHTMLAttributes<HTMLInputElement> & {
 /** The names are loaded when the field is first reached. */
 export function Reference({ prefix, id, ...others }: Props) {
   const [names, setNames] = useState<Array<[string, string]>>([])
-  const load = async (): Promise<void> => {
-    await namesOf(prefix!, true)
-    setNames(namesWith(prefix!))
-  }
   return (
     <>
       <input
@@ -24,7 +20,7 @@ export function Reference({ prefix, id, ...others }: Props) {
         type="text"
         autoComplete="off"
         list={prefix === undefined ? undefined : `${id}-names`}
-        onFocus={() => void (prefix !== undefined && load())}
+        onFocus={() => void (prefix !== undefined && namesOf(prefix, true).then(setNames))}
       />
       {prefix !== undefined && (
         <datalist id={`${id}-names`}>
@@ -51,7 +47,7 @@ interface SeveralProps {
 export function References({ id, name, title, prefix, value = [] }: SeveralProps) {
   const [names, setNames] = useState<Array<[string, string]>>([])
   const [chosen, setChosen] = useState(value)
-  useEffect(() => void namesOf(prefix, true).then(() => setNames(namesWith(prefix))), [])
+  useEffect(() => void namesOf(prefix, true).then(setNames), [])
   const toggle = (one: string): void =>
     setChosen(chosen.includes(one) ? chosen.filter((each) => each !== one) : [...chosen, one])
   if (names.length === 0)
@@ -60,7 +56,7 @@ export function References({ id, name, title, prefix, value = [] }: SeveralProps
   return (
     <div {...{ id }} class="choices" role="group" aria-label={title}>
       <input type="hidden" {...{ name }} value={chosen.join('\n')} />
-      {[...names, ...others.map((one) => [one, one])].map(([one, shown]) => (
+      {[...names, ...others.map((one) => [one, nameOf(one) ?? one])].map(([one, shown]) => (
         <label key={one}>
           <input type="checkbox" checked={chosen.includes(one)} onChange={() => toggle(one)} /> {shown}
         </label>

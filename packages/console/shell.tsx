@@ -9,7 +9,7 @@ import { listOf, model, pageOf } from './model.ts'
 import { nameOf, remember, useName } from './names.ts'
 import { href, placeIn, type Place, type Route } from './router.ts'
 import { call, failureOf, isAllowed, signOut, type Failure } from './session.ts'
-import { Problem, Skeleton, useLoaded } from './ui.tsx'
+import { focus, Problem, Skeleton, useLoaded } from './ui.tsx'
 
 const ApiLog = lazy(async () => (await import('./engine.ts')).ApiLog)
 
@@ -168,7 +168,7 @@ function Theme() {
 }
 
 /** The arrows move between the links and fields of a menu. */
-export function moveFocus(event: KeyboardEvent): void {
+function moveFocus(event: KeyboardEvent): void {
   const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
   if (step === 0 || event.target instanceof HTMLSelectElement) return
   const inside = event.currentTarget as HTMLElement
@@ -244,7 +244,7 @@ function Places({ current, to }: { current: string | undefined; to: (place: Plac
         type="search"
         aria-label="Find a project"
         placeholder="Find a project"
-        ref={(input) => void (input !== null && q === '' && input.focus())}
+        ref={focus}
         onInput={(event) => setQ(event.currentTarget.value.trim())}
       />
       {found.failure !== null && <Problem failure={found.failure} retry={found.reload} />}

@@ -66,6 +66,9 @@ export function useLoaded<T>(load: () => Promise<T>, key: string): Loaded<T> {
   return { ...state, loading: state.key !== key, reload }
 }
 
+/** A ref that focuses a new element. An inline function would focus it at every render. */
+export const focus = (element: HTMLElement | null): void => element?.focus()
+
 /** Calls `onReady` once, when a part of a page is there. */
 export function useOnReady(isReady: boolean, onReady: () => void): void {
   useEffect(() => {

@@ -190,23 +190,39 @@ export function Id({ value }: { value: string }) {
   )
 }
 
+/** Browsers offer the clipboard only over HTTPS; the old command also works over HTTP. */
+async function copied(text: string): Promise<boolean> {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const put = (event: ClipboardEvent): void => {
+      event.clipboardData!.setData('text/plain', text)
+      event.preventDefault()
+    }
+    document.addEventListener('copy', put)
+    const isDone = document.execCommand('copy')
+    document.removeEventListener('copy', put)
+    return isDone
+  }
+}
+
+/** The text of a copy button after a click, and its handlers. */
+export function useCopy(text: string): { said?: string; onClick: () => void; onBlur: () => void } {
+  const [said, setSaid] = useState<string>()
+  return {
+    said,
+    onClick: () => void copied(text).then((isDone) => setSaid(isDone ? 'Copied' : 'Not copied')),
+    onBlur: () => setSaid(undefined),
+  }
+}
+
 /** Copies an ID. @param isShown whether the ID stands beside the icon. */
 export function CopyId({ id, isShown = false }: { id: string; isShown?: boolean }) {
-  const [isCopied, setIsCopied] = useState(false)
-  const copy = async (): Promise<void> => {
-    await navigator.clipboard.writeText(id)
-    setIsCopied(true)
-  }
+  const { said = id, ...handlers } = useCopy(id)
   return (
-    <button
-      type="button"
-      class="plain copy-id"
-      aria-label={`Copy ${id}`}
-      title={isCopied ? 'Copied' : id}
-      onClick={() => void copy()}
-      onBlur={() => setIsCopied(false)}
-    >
-      {isShown && <code>{id}</code>} <Icon name={isCopied ? 'check' : 'copy'} />
+    <button type="button" class="plain copy-id" aria-label={`Copy ${id}`} title={said} {...handlers}>
+      {isShown && <code>{id}</code>} <Icon name={said === 'Copied' ? 'check' : 'copy'} />
     </button>
   )
 }
@@ -228,6 +244,10 @@ export function textOf(
       .join(' ')
   return nameOf(String(value)) ?? String(value)
 }
+
+/** A value of any kind as a text. */
+export const plainText = (value: unknown): string =>
+  typeof value === 'string' ? value : JSON.stringify(value)
 
 export function State({ value }: { value: string }) {
   const kind = good.has(value) ? 'good' : bad.has(value) ? 'bad' : waiting.has(value) ? 'waiting' : ''

@@ -46,7 +46,6 @@ export function consoleModel(
   }
   return {
     title: document.info.title,
-    version: document.info.version,
     groups: groupsOf(document, lists, details),
     lists,
     details,
@@ -54,7 +53,7 @@ export function consoleModel(
       shown.map((operation) => [
         operation.id,
         {
-          ...operationOf(document, operation, names.get(operation.id)),
+          ...operationOf(document, operation),
           secrets: secretsOf(document, operation, details),
         },
       ]),
@@ -324,22 +323,15 @@ function secretsOf(document: Json, operation: Operation, details: ConsoleDetail[
   return fields.map(({ name }) => name).filter((name) => !known.includes(name))
 }
 
-function operationOf(
-  document: Json,
-  operation: Operation,
-  client: string | undefined,
-): Omit<ConsoleOperation, 'secrets'> {
-  const { method, fullPath, summary, body, pathParameters } = operation
+function operationOf(document: Json, operation: Operation): Omit<ConsoleOperation, 'secrets'> {
+  const { method, summary, body } = operation
   const schema = body?.schema ?? body?.fields ?? null
   const fields = schema === null ? [] : fieldsOf(document, resolve(document, schema))
   // Where a body may also be JSON, the file is one of its alternatives.
   const file = body?.form == null ? [] : [fileField(body.form.file, body.schema === null)]
   return {
     method: method.toUpperCase(),
-    path: fullPath,
-    parameters: pathParameters.map(({ name }) => name),
     summary,
-    client: client ?? null,
     fields: body === null ? null : [...file, ...fields],
     query:
       method === 'get'

@@ -1,6 +1,6 @@
 // The model of the console as two small files: one for all pages, one for forms. Each names a field once and
-// refers to it by its index. Titles that follow from names, empty values, and paths, which the client has by
-// operation, are left out. The first file does not say which fields are required.
+// refers to it by its index. Titles that follow from names, the kind `text`, empty values, and paths, which
+// the client has by operation, are left out. The first file does not say which fields are required.
 import type {
   ConsoleField,
   ConsoleModel,
@@ -11,7 +11,7 @@ import type {
 } from '../../packages/console/model-types.ts'
 import { titleOf } from '../../packages/console/titles.ts'
 
-export function packModel({ lists, details, operations, version: _, ...others }: ConsoleModel): PackedModel {
+export function packModel({ lists, details, operations, ...others }: ConsoleModel): PackedModel {
   const { fields, pack: packWhole } = packer()
   const pack = (field: ConsoleField): number => packWhole(asFilter(field))
   const packShown = (field: ConsoleField): number => packWhole(asShown(field))
@@ -106,8 +106,8 @@ export function packForms({ operations }: ConsoleModel): { forms: PackedForms; h
   const forms = changing.map(([id, operation]): [string, PackedForms['forms'][string]] => [
     id,
     {
-      ...(operation.fields !== null && { fields: operation.fields.map(pack) }),
-      ...(operation.query.length > 0 && { query: operation.query.map(pack) }),
+      ...(operation.fields !== null && { fields: stepsOf(operation.fields.map(pack)) }),
+      ...(operation.query.length > 0 && { query: stepsOf(operation.query.map(pack)) }),
       ...(operation.choice && { choice: true }),
     },
   ])
@@ -116,6 +116,8 @@ export function packForms({ operations }: ConsoleModel): { forms: PackedForms; h
     help: { fields: helps, forms: changing.map(([, { summary }]) => summary) },
   }
 }
+
+const stepsOf = (indices: number[]): number[] => indices.map((index, i) => index - (indices[i - 1] ?? 0))
 
 function packer(): {
   fields: PackedField[]
@@ -126,13 +128,14 @@ function packer(): {
   const fields: PackedField[] = []
   const helps: Array<string | null> = []
   const known = new Map<string, number>()
-  function pack({ title, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
+  function pack({ title, kind, required, nullable, help, fields: inner, ...field }: ConsoleField): number {
     const packed: PackedField = {
       ...field,
+      ...(kind !== 'text' && { kind }),
       ...(title !== titleOf(field.name) && { title }),
       ...(required && { required }),
       ...(nullable && { nullable }),
-      ...(inner !== undefined && { fields: inner.map(pack) }),
+      ...(inner !== undefined && { fields: stepsOf(inner.map(pack)) }),
     }
     const key = JSON.stringify([packed, help])
     if (!known.has(key)) {

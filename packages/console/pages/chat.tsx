@@ -9,7 +9,7 @@ import { useName } from '../names.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { call, failureOf, isAllowed, type Failure } from '../session.ts'
 import { asDrawer, Problem, Skeleton, useLoaded, usePolling } from '../ui.tsx'
-import { Fields, State, Time } from '../value.tsx'
+import { Fields, State, Time, useCopy } from '../value.tsx'
 import { Conversation, type Citation, type Message } from './conversation.ts'
 import { Markdown } from './markdown.tsx'
 
@@ -243,15 +243,10 @@ function Log({ conversation, session, onOpen }: LogProps) {
 }
 
 function Copy({ text }: { text: string }) {
-  const [isCopied, setIsCopied] = useState(false)
+  const { said = 'Copy', ...handlers } = useCopy(text)
   return (
-    <button
-      type="button"
-      class="plain"
-      onClick={() => void navigator.clipboard.writeText(text).then(() => setIsCopied(true))}
-      onBlur={() => setIsCopied(false)}
-    >
-      {isCopied ? 'Copied' : 'Copy'}
+    <button type="button" class="plain" {...handlers}>
+      {said}
     </button>
   )
 }
@@ -509,7 +504,7 @@ function Source({ citation, number, bases, onClose }: SourceProps) {
   const mark = useRef<HTMLElement>(null)
   const panel = useRef<HTMLElement>(null)
   const loaded = useLoaded(async () => await readDocument(id, bases), id)
-  const found = loaded.value
+  const found = loaded.loading ? null : loaded.value
   const excerpt = found?.text == null ? null : excerptOf(found.text, citation)
   useEffect(() => heading.current!.focus(), [citation])
   // Only the panel scrolls, so that the page does not move.

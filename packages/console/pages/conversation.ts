@@ -75,8 +75,11 @@ export class Conversation {
 
   async loadEarlier(): Promise<void> {
     await this.within(async () => {
-      const { data, pagination } = await this.#page({ cursor: this.cursor })
-      this.#change({ messages: [...data.toReversed(), ...this.messages!], cursor: pagination.next_cursor })
+      const { cursor } = this
+      const { data, pagination } = await this.#page({ cursor })
+      // A second click requests the same page.
+      if (cursor === this.cursor)
+        this.#change({ messages: [...data.toReversed(), ...this.messages!], cursor: pagination.next_cursor })
     })
   }
 

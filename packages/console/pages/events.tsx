@@ -7,7 +7,7 @@ import { detailAt, listAt } from '../model.ts'
 import { href, navigate, type PageProps } from '../router.ts'
 import { failureOf, isAllowed, stream, type Failure } from '../session.ts'
 import { Problem } from '../ui.tsx'
-import { EventList, Id } from '../value.tsx'
+import { EventList, Id, plainText } from '../value.tsx'
 
 const maxLive = 200
 const live = 'live'
@@ -30,18 +30,42 @@ export function EventsPage({ path, query, values }: PageProps) {
 const withoutCursor = (query: URLSearchParams): Record<string, string> =>
   Object.fromEntries([...query].filter(([name]) => name !== 'cursor'))
 
+/** Whether the stream has a parameter of the list. */
+const isStreamed = (name: string): boolean => name === 'type' || name === 'project_id'
+
 /** The events that happen from now on, the newest first. */
 function Live({ query }: { query: URLSearchParams }) {
+  const { page: list } = listAt('/events')!
+  const filters = Object.fromEntries([...query].filter(([name]) => name !== live))
+  const streamed = new URLSearchParams([...query].filter(([name]) => isStreamed(name)))
+  return (
+    <section>
+      <header>
+        <h1>New events</h1>
+        <a href={href('/events', filters)}>All events</a>
+      </header>
+      <Filters
+        filters={list.filters.filter(({ name }) => isStreamed(name))}
+        query={query}
+        go={(changes) => {
+          const all = Object.entries({ ...filters, ...changes }).filter(([, value]) => value)
+          navigate(href('/events', { ...(Object.fromEntries(all) as Record<string, string>), [live]: '1' }))
+        }}
+      />
+      <Tail key={`${streamed}`} query={Object.fromEntries(streamed)} />
+    </section>
+  )
+}
+
+function Tail({ query }: { query: Record<string, string> }) {
   const [events, setEvents] = useState<any[]>([])
   const [ended, setEnded] = useState<Failure | null>(null)
   const [round, setRound] = useState(0)
   // Where the stream goes on after an interruption.
   const last = useRef<string | null>(null)
-  const { page: list } = listAt('/events')!
-  const filters = Object.fromEntries([...query].filter(([name]) => name !== live))
   useEffect(() => {
     const cursor = last.current === null ? {} : { cursor: last.current }
-    const messages = stream('streamEvents', { query: { ...filters, ...cursor } })
+    const messages = stream('streamEvents', { query: { ...query, ...cursor } })
     async function follow(): Promise<void> {
       try {
         for await (const { event, id, data } of messages) {
@@ -55,21 +79,9 @@ function Live({ query }: { query: URLSearchParams }) {
     }
     void follow()
     return () => void messages.return()
-  }, [query.toString(), round])
+  }, [round])
   return (
-    <section>
-      <header>
-        <h1>New events</h1>
-        <a href={href('/events', filters)}>All events</a>
-      </header>
-      <Filters
-        filters={list.filters}
-        query={query}
-        go={(changes) => {
-          const all = Object.entries({ ...filters, ...changes }).filter(([, value]) => value)
-          navigate(href('/events', { ...(Object.fromEntries(all) as Record<string, string>), [live]: '1' }))
-        }}
-      />
+    <>
       {ended !== null && (
         <Problem
           failure={ended}
@@ -87,7 +99,7 @@ function Live({ query }: { query: URLSearchParams }) {
       <div role="log" aria-label="New events">
         <EventList events={events} about={({ data }) => <Id value={String(data.object.id ?? '')} />} />
       </div>
-    </section>
+    </>
   )
 }
 
@@ -126,10 +138,10 @@ function Changes({ previous, object }: { previous: Record<string, unknown>; obje
             <tr key={name}>
               <td>{name}</td>
               <td>
-                <del>{textOf(before)}</del>
+                <del>{plainText(before)}</del>
               </td>
               <td>
-                <ins>{textOf(object[name])}</ins>
+                <ins>{plainText(object[name])}</ins>
               </td>
             </tr>
           ))}
@@ -138,5 +150,3 @@ function Changes({ previous, object }: { previous: Record<string, unknown>; obje
     </div>
   )
 }
-
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))

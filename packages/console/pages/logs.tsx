@@ -5,13 +5,13 @@ import { operationTable } from '../../../generated/client/operations.js'
 import { Filters } from '../filters.tsx'
 import { goFrom, isForConsole, Pages, PlaceNote } from '../list.tsx'
 import type { ConsoleField } from '../model-types.ts'
-import { listAt, model, parameterOf, pathOfId, requestOf } from '../model.ts'
-import { learn, nameAs, nameOf, prefixOf } from '../names.ts'
+import { listAt, model, parameterOf, pathOfId, prefixOf, requestOf } from '../model.ts'
+import { learn, nameAs, nameOf } from '../names.ts'
 import { fill, href, type PageProps } from '../router.ts'
 import { call, currentUserId } from '../session.ts'
 import { titleOf } from '../titles.ts'
 import { Dialog, Problem, RowTable, Skeleton, useLoaded } from '../ui.tsx'
-import { count, exactTime, Id, Time } from '../value.tsx'
+import { count, exactTime, Id, plainText, Time } from '../value.tsx'
 
 /** `createApiKey` as `Create API key`. */
 const wordsOf = (operation: string): string =>
@@ -419,11 +419,11 @@ function Changed({ row }: { row: any }) {
     return data.data.find((event: any) => event.request_id === requestId)
   }, row.id)
   if (loaded.loading) return <Skeleton rows={3} />
+  if (loaded.failure !== null) return <Problem failure={loaded.failure} retry={loaded.reload} />
   const event = loaded.value
   if (event == null) return <p class="soft">The latest events have no change by this request.</p>
   const { object, previous_attributes: previous } = event.data
   const changes = Object.entries(previous).filter(([name]) => !['version', 'updated_at'].includes(name))
-  const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
   return (
     <>
       {changes.length > 0 && <h3>What changed</h3>}
@@ -432,7 +432,7 @@ function Changed({ row }: { row: any }) {
           changes.map(([name, before]) => [
             titleOf(name),
             <>
-              <del>{text(before)}</del> → <ins>{text(object[name])}</ins>
+              <del>{plainText(before)}</del> → <ins>{plainText(object[name])}</ins>
             </>,
           ]),
         )}

@@ -8,7 +8,7 @@ import { listAt } from '../model.ts'
 import { currentPlace, href, type Place } from '../router.ts'
 import { call, failureOf, isAllowed, type Failure } from '../session.ts'
 import { Dialog, Problem, RowTable, Skeleton, useLoaded } from '../ui.tsx'
-import { State } from '../value.tsx'
+import { State, useCopy } from '../value.tsx'
 
 interface Access {
   id: string
@@ -360,18 +360,10 @@ function Table({ name, isAdmin, roles, people, isPartial, id, isProject, reload 
 
 /** Copies the address of the page where an invited person accepts. */
 function CopyLink({ id, name }: Pick<Access, 'id' | 'name'>) {
-  const [isCopied, setIsCopied] = useState(false)
+  const { said = 'Copy link', ...handlers } = useCopy(`${location.origin}/invitations/${id}`)
   return (
-    <button
-      type="button"
-      aria-label={`Copy the link for ${name}`}
-      onClick={() =>
-        void navigator.clipboard
-          .writeText(`${location.origin}/invitations/${id}`)
-          .then(() => setIsCopied(true))
-      }
-    >
-      {isCopied ? 'Copied' : 'Copy link'}
+    <button type="button" aria-label={`Copy the link for ${name}`} {...handlers}>
+      {said}
     </button>
   )
 }
@@ -425,9 +417,7 @@ function Invite({ name, roles, operation, id, onClose, onDone }: InviteProps) {
             ))}
           </select>
         </div>
-        {failure !== null && (
-          <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-        )}
+        {failure !== null && <Problem failure={failure} />}
         <footer>
           <button type="submit" class="main" disabled={isBusy}>
             {isBusy ? 'Sending…' : 'Invite'}

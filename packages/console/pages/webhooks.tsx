@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { useBulk } from '../bulk.tsx'
 import { DetailPage } from '../detail.tsx'
 import { Filters } from '../filters.tsx'
-import { goFrom, Pages, PlaceNote } from '../list.tsx'
+import { goFrom, isForConsole, Pages, PlaceNote } from '../list.tsx'
 import { detailAt, listAt } from '../model.ts'
 import { remember } from '../names.ts'
 import { href, type PageProps } from '../router.ts'
@@ -43,7 +43,7 @@ export function DeliveriesPage({ path, query }: PageProps) {
     return data.data as any[]
   }, '')
   const page = useLoaded(async () => {
-    const asked = Object.fromEntries([...query].filter(([name]) => name !== timeName))
+    const asked = Object.fromEntries([...query].filter(([name]) => !isForConsole(list, name)))
     const sent = {
       ...asked,
       ...createdIn(time),
@@ -109,7 +109,15 @@ export function DeliveriesPage({ path, query }: PageProps) {
         />
       </div>
       {endpoints.value !== null && <Filters filters={filters} query={query} go={go} />}
-      {failure !== null && <Problem failure={failure} retry={page.reload} />}
+      {failure !== null && (
+        <Problem
+          failure={failure}
+          retry={() => {
+            page.reload()
+            endpoints.reload()
+          }}
+        />
+      )}
       {failure === null && (page.value === null || endpoints.value === null) && <Skeleton />}
       {page.value !== null && endpoints.value !== null && (
         <>

@@ -51,6 +51,19 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  t.test('the events of different filters are not mixed, and an order of the list is not sent', async (t) => {
+    const person = await server.person()
+    const path = '/events?live=1&order=asc&organization_id=org_00000000000000000000000000'
+    const { page } = await openConsole(t, browser, server.url, '', { key: person.key })
+    await streamed(page, () => page.goto(`${server.url}/console${path}`))
+    await person.client.post('/projects', { name: 'One' })
+    await page.getByRole('link', { name: 'project.created' }).waitFor()
+    t.equal(await page.getByRole('alert').count(), 0)
+    await streamed(page, () => page.getByLabel('Type').selectOption('knowledge_base.*'))
+    await page.getByText('Waiting for events').waitFor()
+    t.equal(await page.getByRole('link', { name: 'project.created' }).count(), 0)
+  })
+
   t.test('the live tail goes on after the network was cut, without a loss', async (t) => {
     const person = await server.person()
     const { page } = await openConsole(t, browser, server.url, '/events', { key: person.key })
@@ -168,6 +181,20 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await page.getByRole('button', { name: 'All', exact: true }).click()
     await page.locator('.deliveries .state', { hasText: 'succeeded' }).waitFor()
     t.equal(await page.locator('.deliveries h2').textContent(), `${working.receiver.url} `)
+  })
+
+  t.test('deliveries in a chosen project are loaded again with the endpoints', async (t) => {
+    const person = await server.person()
+    const endpoint = await makeEndpoint(t, person, { event_types: ['profile.updated'] })
+    await triedOnce(person, endpoint)
+    const { body: project } = await person.client.post('/projects', { name: 'Chosen' })
+    const { page } = await openConsole(t, browser, server.url, '', { key: person.key })
+    await page.route('**/webhooks/endpoints?*', (route) => route.fulfill({ status: 400, json: {} }))
+    await page.goto(`${server.url}/console/webhooks/deliveries?project_id=${project.id}`)
+    await page.getByRole('alert').waitFor()
+    await page.unroute('**/webhooks/endpoints?*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.locator('.deliveries li').waitFor()
   })
 
   t.test('a new secret of an endpoint is shown once and signs', async (t) => {

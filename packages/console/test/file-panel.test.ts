@@ -80,6 +80,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     const [owner, guest] = [await server.person(), await server.person()]
     const folder = (await owner.client.post('/storage/folders', { name: 'Ours' })).body
     await createFile(server, owner.id, { name: 'rules.txt', path: 'Ours' })
+    const other = { email: 'other@example.com', role: 'viewer', expires_at: '2096-07-20T20:17:40.000Z' }
+    await owner.client.post(`/storage/folders/${folder.id}/shares`, other)
     const { page, complaints } = await openConsole(t, browser, server.url, '/storage/files', owner)
     await page.getByRole('button', { name: 'Details of Ours' }).click()
     const shares = page.getByRole('region', { name: 'Shared with' })
@@ -95,12 +97,16 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     for (const name of ['Delete', 'Rename', 'Move to…', 'Tags'])
       t.equal(await theirs.page.getByRole('button', { name, exact: true }).count(), 0, `no ${name}`)
 
-    await shares.getByLabel(`What ${guest.email} may do`).selectOption('edit')
-    await waitUntil(
-      async () =>
-        (await owner.client.get(`/storage/folders/${folder.id}/shares`)).body.data[0]?.role === 'editor',
-      'the other role',
-    )
+    for (const email of [guest.email, other.email]) {
+      await shares.getByLabel(`What ${email} may do`).selectOption('edit')
+      await waitUntil(async () => {
+        const { data } = (await owner.client.get(`/storage/folders/${folder.id}/shares`)).body
+        const share = data.find((each: any) => each.email === email)
+        return (
+          share?.role === 'editor' && share.expires_at === (email === other.email ? other.expires_at : null)
+        )
+      }, `the other role of ${email}`)
+    }
     await theirs.page.reload()
     await theirs.page.getByLabel('Upload files').setInputFiles(text('mine.txt', 'From the guest.'))
     await theirs.page.getByRole('link', { name: 'mine.txt' }).first().waitFor()
@@ -110,7 +116,8 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await assertAccessible(t, theirs.page, 'a shared folder')
     t.match((await owner.client.get('/storage/files')).body.data, [{ name: 'mine.txt', path: 'Ours' }])
 
-    await shares.getByRole('button', { name: `Stop sharing with ${guest.email}` }).click()
+    for (const email of [other.email, guest.email])
+      await shares.getByRole('button', { name: `Stop sharing with ${email}` }).click()
     await shares.getByText('Nobody yet.').waitFor()
     await theirs.page.goto(`${server.url}/console/storage/files?place=shared`)
     await theirs.page.getByText('Nobody has shared a folder with you.').waitFor()

@@ -46,6 +46,33 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  t.test('a page that failed is loaded again by a click alone', async (t) => {
+    const reader = await server.person()
+    await createFile(server, reader.id, { name: 'first.txt' })
+    const { page } = await openConsole(t, browser, server.url, '', reader)
+    let isFailing = true
+    let sent = 0
+    await page.route('**/v1/storage/items?*', async (route) => {
+      if (!route.request().url().includes('cursor=')) {
+        const response = await route.fetch()
+        const json = await response.json()
+        return await route.fulfill({ response, json: { ...json, pagination: { next_cursor: 'second' } } })
+      }
+      sent += 1
+      if (isFailing) return await route.fulfill({ status: 400, json: {} })
+      await route.fulfill({ json: { data: [], pagination: { next_cursor: null } } })
+    })
+    await page.goto(`${server.url}/console/storage/files`)
+    await page.getByRole('alert').waitFor()
+    await page.waitForLoadState('networkidle')
+    t.equal(sent, 1)
+    isFailing = false
+    const more = page.getByRole('button', { name: 'Load more' })
+    await more.click()
+    await more.waitFor({ state: 'detached' })
+    t.equal(sent, 2)
+  })
+
   t.test('a name that is taken is said at the field, and Escape keeps the name', async (t) => {
     await createFile(server, person.id, { name: 'one.txt' })
     await createFile(server, person.id, { name: 'two.txt' })

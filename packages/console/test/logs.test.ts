@@ -141,6 +141,10 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
       t.equal(await page.evaluate('document.activeElement.textContent'), 'Updated project')
       t.strictSame(complaints, [])
     }
+    const failing = (await open(t, owner, '/audit-log')).page
+    await failing.route('**/v1/events?*', (route) => route.fulfill({ status: 400, json: {} }))
+    await failing.getByRole('button', { name: 'Updated project' }).first().click()
+    await failing.getByRole('dialog').getByRole('alert').waitFor()
     const { page } = await open(t, server.admin, `/audit-log?user_id=${viewer.id}`)
     await page.locator('tbody').getByText('Victor Viewer').first().waitFor()
     t.equal(await page.locator('tbody').getByText('Olga Owner').count(), 0)

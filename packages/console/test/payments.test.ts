@@ -157,6 +157,14 @@ t.test('in a browser', { skip: skipWithoutBrowser }, async (t) => {
     await confirm(page, 'Resume')
     await line.filter({ hasText: 'Renews' }).waitFor()
     t.equal(await page.getByRole('button', { name: 'Resume' }).count(), 0)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Metadata').fill('{"team":"blue"}')
+    const [sent] = await Promise.all([
+      page.waitForRequest((request) => request.method() === 'PUT'),
+      confirm(page, 'Edit'),
+    ])
+    t.strictSame(sent.postDataJSON(), { metadata: { team: 'blue' } }, 'without the items')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
     t.strictSame(complaints, [])
   })
 

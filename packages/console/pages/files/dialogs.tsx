@@ -2,7 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { call, failureOf, type Failure } from '../../session.ts'
-import { Dialog, Problem } from '../../ui.tsx'
+import { Dialog, focus, Problem } from '../../ui.tsx'
 import { namesOf } from './actions.ts'
 import { changed, type Folder, type Item } from './place.ts'
 import { Tree } from './tree.tsx'
@@ -142,9 +142,7 @@ export function NewFolder(props: { projectId: string | null; folderId: string | 
         aria-label="Name of the new folder"
         placeholder="Name of the new folder"
         autoComplete="off"
-        ref={(input) => {
-          if (input !== null && failure === null && !busy) input.focus()
-        }}
+        ref={focus}
         onKeyDown={(event) => event.key === 'Escape' && props.onDone()}
       />
       <button type="submit" class="main" disabled={busy}>
@@ -153,9 +151,7 @@ export function NewFolder(props: { projectId: string | null; folderId: string | 
       <button type="button" onClick={props.onDone}>
         Cancel
       </button>
-      {failure !== null && (
-        <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-      )}
+      {failure !== null && <Problem failure={failure} />}
     </form>
   )
 }

@@ -35,6 +35,7 @@ import {
   usePages,
   type Folder,
   type Item,
+  type Pages,
   type Place,
 } from './place.ts'
 import { receive } from './receive.ts'
@@ -59,7 +60,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
   const [refused, setRefused] = useState<Refused[]>([])
   const heading = useRef<HTMLHeadingElement>(null)
   const drawer = useRef<HTMLDetailsElement>(null)
-  const { failure: workFailure, run } = useWork()
+  const { failure: workFailure, busy, run } = useWork()
 
   const listsShares = kind === 'shared' && folderId === null
   const pages = usePages(
@@ -260,7 +261,11 @@ export function Drive({ query }: { query: URLSearchParams }) {
                   canWrite &&
                   isAllowed('batchFiles') && (
                     <>
-                      <button type="button" onClick={() => act(async () => await restoreItems(chosen))}>
+                      <button
+                        type="button"
+                        disabled={busy}
+                        onClick={() => act(async () => await restoreItems(chosen))}
+                      >
                         Restore
                       </button>
                       <button type="button" class="remove" onClick={() => setDialog('delete')}>
@@ -276,7 +281,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
                       </button>
                     )}
                     {canAsk && !isShared && (
-                      <button type="button" onClick={() => ask(chosen)}>
+                      <button type="button" disabled={busy} onClick={() => ask(chosen)}>
                         Ask
                       </button>
                     )}
@@ -321,6 +326,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
                 {here !== undefined && canAsk && kind === 'files' && items.length > 0 && (
                   <button
                     type="button"
+                    disabled={busy}
                     onClick={() => ask([{ id: here.id, kind: 'folder', name: here.name, data: here }])}
                   >
                     Ask about this folder
@@ -371,7 +377,7 @@ export function Drive({ query }: { query: URLSearchParams }) {
                   }}
                 />
               )}
-              {pages.next !== null && <More loading={pages.loading} more={pages.more} />}
+              {pages.next !== null && <More {...pages} />}
             </>
           )}
         </div>
@@ -530,18 +536,19 @@ function RefusedList({ refused, onClose }: { refused: Refused[]; onClose: () => 
   )
 }
 
-/** Loads the next page when it comes into view, or by a click. */
-function More({ loading, more }: { loading: boolean; more: () => void }) {
+/** Loads the next page when it comes into view, or by a click. After a failure, only by a click. */
+function More({ loading, more, failure }: Pick<Pages<Item>, 'loading' | 'more' | 'failure'>) {
   const button = useRef<HTMLButtonElement>(null)
   const latest = useRef(more)
   latest.current = more
   useEffect(() => {
+    if (failure !== null) return
     const observer = new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && latest.current(), {
       rootMargin: '400px',
     })
     observer.observe(button.current!)
     return () => observer.disconnect()
-  }, [loading])
+  }, [loading, failure])
   return (
     <p class="more">
       <button type="button" ref={button} aria-busy={loading} onClick={more}>

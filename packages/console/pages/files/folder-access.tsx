@@ -13,8 +13,7 @@ export function FolderSharing({ folder: { id } }: { folder: Folder }) {
       (await call('listShares', { path: { id }, query: { limit: 100, order: 'asc' } })).data.data as any[],
     id,
   )
-  const share = async (email: string, role: string): Promise<unknown> =>
-    await call('createShare', { path: { id }, body: { email, role } })
+  const share = async (body: object): Promise<unknown> => await call('createShare', { path: { id }, body })
   const end = async (shareId: string): Promise<unknown> =>
     await call('deleteShare', { path: { id, share_id: shareId } })
   return (
@@ -28,7 +27,7 @@ export function FolderSharing({ folder: { id } }: { folder: Folder }) {
             const element = event.currentTarget
             const form = new FormData(element)
             run(async () => {
-              await share(String(form.get('email')).trim(), String(form.get('role')))
+              await share({ email: String(form.get('email')).trim(), role: form.get('role') })
               element.reset()
               loaded.reload()
             })
@@ -50,13 +49,11 @@ export function FolderSharing({ folder: { id } }: { folder: Folder }) {
           </button>
         </form>
       )}
-      {failure !== null && (
-        <Problem failure={{ ...failure, message: failure.problems[0]?.message ?? failure.message }} />
-      )}
+      {failure !== null && <Problem failure={failure} />}
       {loaded.failure !== null && <Problem failure={loaded.failure} retry={loaded.reload} />}
       {loaded.value?.length === 0 && <p class="soft">Nobody yet.</p>}
       <ul class="entries">
-        {loaded.value?.map(({ id: shareId, email, role, status }) => (
+        {loaded.value?.map(({ id: shareId, email, role, status, expires_at }) => (
           <li key={shareId}>
             <span>
               <bdi>{email}</bdi>
@@ -65,14 +62,14 @@ export function FolderSharing({ folder: { id } }: { folder: Folder }) {
             <span class="actions">
               <select
                 aria-label={`What ${email} may do`}
-                disabled={busy || !isAllowed('createShare')}
+                disabled={busy || status !== 'active' || !isAllowed('createShare')}
                 value={role}
                 onChange={(event) => {
-                  const other = event.currentTarget.value
+                  const body = { email, role: event.currentTarget.value, ...(expires_at && { expires_at }) }
                   // A share has no update: another one takes its place.
                   run(async () => {
                     await end(shareId)
-                    await share(email, other).finally(loaded.reload)
+                    await share(body).finally(loaded.reload)
                   })
                 }}
               >

@@ -297,8 +297,7 @@ function Rename({ item, onDone }: { item: Item; onDone: () => void }) {
       onDone()
     } catch (failed) {
       isDone.current = false
-      const failure = failureOf(failed)
-      setError(failure.problems[0]?.message ?? failure.message)
+      setError(failureOf(failed).message)
     }
   }
   return (

@@ -1,30 +1,15 @@
 // Parts of the panel: an ID or address that is copied, a lifetime, and work with its error.
-import { useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { failureOf, type Failure } from '../../session.ts'
-import { toast } from './activity.ts'
+import { useCopy } from '../../value.tsx'
 
-/** Copies a text by a click. Without the permission of the browser the text is selected. */
+/** Copies a text by a click. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const [isCopied, setIsCopied] = useState(false)
-  const code = useRef<HTMLElement>(null)
+  const { said, ...handlers } = useCopy(text)
   return (
-    <button
-      type="button"
-      class="plain copy"
-      aria-label={`${label}: ${text}`}
-      title={label}
-      onClick={() =>
-        void navigator.clipboard.writeText(text).then(
-          () => {
-            setIsCopied(true)
-            toast('Copied')
-          },
-          () => getSelection()?.selectAllChildren(code.current!),
-        )
-      }
-    >
-      <code ref={code}>{text}</code>
-      {isCopied && <span class="soft"> ✓</span>}
+    <button type="button" class="plain copy" aria-label={`${label}: ${text}`} title={label} {...handlers}>
+      <code>{text}</code>
+      {said && <span class="soft"> {said}</span>}
     </button>
   )
 }
@@ -59,7 +44,7 @@ export function Lifetime() {
   return (
     <label>
       Works for
-      <select name="lifetime" defaultValue="86400">
+      <select name="lifetime">
         {lifetimes.map(([title, seconds]) => (
           <option key={seconds} value={seconds} selected={seconds === 86_400}>
             {title}

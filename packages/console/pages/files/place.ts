@@ -72,7 +72,6 @@ export const inFolder = (place: Place, folderId: string | null): Place => ({
 const known = new Map<string, Folder>()
 
 export const remember = (folder: Folder): void => void known.set(folder.id, folder)
-export const knownFolder = (id: string): Folder | undefined => known.get(id)
 
 export async function folderOf(id: string): Promise<Folder> {
   const found = known.get(id) ?? ((await call('getFolder', { path: { id } })).data as Folder)

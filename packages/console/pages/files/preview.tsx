@@ -8,7 +8,7 @@ import { Problem, Skeleton, useLoaded } from '../../ui.tsx'
 const maxImageBytes = 10_000_000
 const maxPdfBytes = 20_000_000
 const maxTextBytes = 100_000
-export const isImage = (type: string): boolean => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(type)
+const isImage = (type: string): boolean => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(type)
 const isText = (type: string): boolean => /^text\/|^application\/(json|xml|yaml)\b/.test(type)
 
 /** An image, or the text as text: a file may hold anything, so nothing of it runs or becomes HTML. */

@@ -14,8 +14,9 @@ interface Received {
 export async function receive(files: Received[], place: Place, folderId: string | null): Promise<Refused[]> {
   const refused: Refused[] = []
   const targets = new Map<string, Promise<Target>>()
+  const made: Made = new Map()
   for (const { file, folder } of files) {
-    if (!targets.has(folder)) targets.set(folder, targetOf(place, folderId, folder))
+    if (!targets.has(folder)) targets.set(folder, targetOf(place, folderId, folder, made))
     try {
       addFile(file, await targets.get(folder)!)
     } catch (error) {
@@ -25,30 +26,31 @@ export async function receive(files: Received[], place: Place, folderId: string 
   return refused
 }
 
-async function targetOf({ kind, projectId }: Place, folderId: string | null, inner: string): Promise<Target> {
-  if (kind === 'shared') return sharedTarget(await folderIn(folderId!, inner))
+async function targetOf(
+  { kind, projectId }: Place,
+  folderId: string | null,
+  inner: string,
+  made: Made,
+): Promise<Target> {
+  if (kind === 'shared') return sharedTarget(await folderIn(folderId!, inner, made))
   const project: Record<string, string> = projectId === null ? {} : { project_id: projectId }
   if (inner === '') return fileTarget({ ...project, ...(folderId !== null && { folder_id: folderId }) })
   const above = folderId === null ? '' : (await folderOf(folderId)).path
   return fileTarget({ ...project, path: [above, inner].filter(Boolean).join('/') })
 }
 
-const made = new Map<string, Promise<string>>()
+/** The folders that one upload has created. The next upload may find them deleted. */
+type Made = Map<string, Promise<string>>
 
 /** The folder at a path below one that is shared. It is created if it does not exist. */
-async function folderIn(parentId: string, path: string): Promise<string> {
+async function folderIn(parentId: string, path: string, made: Made): Promise<string> {
   if (path === '') return parentId
   const names = path.split('/')
   const name = names.pop()!
-  const above = await folderIn(parentId, names.join('/'))
+  const above = await folderIn(parentId, names.join('/'), made)
   const key = `${above}/${name}`
   if (!made.has(key)) made.set(key, ensureFolder(above, name))
-  try {
-    return await made.get(key)!
-  } catch (error) {
-    made.delete(key)
-    throw error
-  }
+  return await made.get(key)!
 }
 
 async function ensureFolder(parentId: string, name: string): Promise<string> {

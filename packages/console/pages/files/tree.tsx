@@ -8,6 +8,8 @@ interface Level {
   folders: Folder[]
   next: string | null
   error: string | null
+  /** Whether it may have changed while the tree was not shown. */
+  isStale: boolean
 }
 
 /** The levels of a project's tree by the ID of their folder, `''` for the root. */
@@ -47,9 +49,10 @@ export function Tree(props: Props) {
     try {
       const { data } = await call('listFolders', { query })
       data.data.forEach(remember)
-      known.set(id, { folders: [...before, ...data.data], next: data.pagination.next_cursor, error: null })
+      const next = data.pagination.next_cursor
+      known.set(id, { folders: [...before, ...data.data], next, error: null, isStale: false })
     } catch (error) {
-      known.set(id, { folders: before, next: null, error: failureOf(error).message })
+      known.set(id, { folders: before, next: null, error: failureOf(error).message, isStale: false })
     }
     setRound((n) => n + 1)
   }
@@ -59,7 +62,10 @@ export function Tree(props: Props) {
   }, [project, above])
   const opened = [...open].join()
   useEffect(() => {
-    for (const id of open) if (!known.has(id)) void load(id, null)
+    for (const level of known.values()) level.isStale = true
+  }, [project])
+  useEffect(() => {
+    for (const id of open) if (known.get(id)?.isStale !== false) void load(id, null)
   }, [project, opened])
   useEffect(() => {
     const update = (): void => {
