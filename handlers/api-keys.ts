@@ -34,15 +34,15 @@ export const apiKeys = {
   async createApiKey({ principal, body }, services) {
     const { db, config, events } = services
     const { userId } = principal
-    const fields = newKeyFields(principal, userId, body)
-    requireGrantable(principal, fields)
     return await db.transaction(async (tx) => {
-      await lockKeys(tx, principal)
-      await requireRecentSignIn(tx, principal)
-      for (const id of fields.projectIds ?? []) await requireMembership(tx, id, principal)
+      const caller = await lockKeys(tx, principal)
+      const fields = newKeyFields(caller, userId, body)
+      requireGrantable(caller, fields)
+      await requireRecentSignIn(tx, caller)
+      for (const id of fields.projectIds ?? []) await requireMembership(tx, id, caller)
       // A program cannot hide who made its key.
-      if (principal.serviceAccountId !== null)
-        fields.createdById = (await findApiKey(tx, principal.credentialId))?.createdById
+      if (caller.serviceAccountId !== null)
+        fields.createdById = (await findApiKey(tx, caller.credentialId))?.createdById
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'api_key.created', key, { userId })
       // A key outlives the session or the key, so an attacker with a stolen one would create one.
@@ -65,12 +65,12 @@ export const apiKeys = {
     const { userId } = principal
     requireNetworks(body.allowed_addresses ?? [])
     return await db.transaction(async (tx) => {
-      await lockKeys(tx, principal)
-      const row = await findOwnApiKey(tx, id, principal)
+      const caller = await lockKeys(tx, principal)
+      const row = await findOwnApiKey(tx, id, caller)
       const previous = toApiKey(row)
       ifMatch(previous)
       if (row.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
-      const changes = changesOfApiKey(principal, previous, body)
+      const changes = changesOfApiKey(caller, previous, body)
       if (changes === null) return { status: 200, body: previous }
       const { name, scopes, metadata, allowed_addresses: allowedAddresses } = changes
       const addresses = allowedAddresses === undefined ? {} : { allowedAddresses: allowedAddresses ?? [] }
@@ -86,8 +86,7 @@ export const apiKeys = {
   async revokeApiKey({ principal, params: { id }, query, ifMatch }, { db, events, principals }) {
     const { userId } = principal
     return await db.transaction(async (tx) => {
-      await lockKeys(tx, principal)
-      const row = await findOwnApiKey(tx, id, principal)
+      const row = await findOwnApiKey(tx, id, await lockKeys(tx, principal))
       ifMatch(toApiKey(row))
       const revoked = await revokeApiKeys(tx, row, query.cascade)
       for (const { key, previous } of revoked)
@@ -106,9 +105,9 @@ export const apiKeys = {
     }
     const { userId } = principal
     return await db.transaction(async (tx) => {
-      await lockKeys(tx, principal)
-      await requireRecentSignIn(tx, principal)
-      const { key, previous } = await replaceApiKey(tx, config.keyMode, principal, id, rotation)
+      const caller = await lockKeys(tx, principal)
+      await requireRecentSignIn(tx, caller)
+      const { key, previous } = await replaceApiKey(tx, config.keyMode, caller, id, rotation)
       await events.emit(tx, 'api_key.rotated', key, { previous, userId })
       tx.afterCommit(() => principals.waitForInvalidation(userId))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }

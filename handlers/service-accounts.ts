@@ -97,18 +97,18 @@ export const serviceAccounts = {
   },
 
   async createServiceAccountKey(request, { db, config, events }) {
-    const { principal, body } = request
+    const { body } = request
     if (body.scopes.includes('admin'))
       throw forbidden('A service account is no operator: its keys cannot have the scope admin.', 'scope')
     return await db.transaction(async (tx) => {
-      await lockKeys(tx, principal)
-      await requireRecentSignIn(tx, principal)
+      const caller = await lockKeys(tx, request.principal)
+      await requireRecentSignIn(tx, caller)
       const account = await openServiceAccount(tx, request, { lock: true })
-      const fields = newKeyFields(principal, account.user_id, body)
-      requireGrantable(principal, fields)
+      const fields = newKeyFields(caller, account.user_id, body)
+      requireGrantable(caller, fields)
       for (const id of fields.projectIds ?? [])
-        await requireMembership(tx, id, { ...principal, userId: account.user_id })
-      await requireMayGive(tx, principal, { delegateId: account.user_id, projectIds: fields.projectIds })
+        await requireMembership(tx, id, { ...caller, userId: account.user_id })
+      await requireMayGive(tx, caller, { delegateId: account.user_id, projectIds: fields.projectIds })
       const key = await insertApiKey(tx, config.keyMode, fields)
       await events.emit(tx, 'service_account.key_created', account)
       const location = `/v1/service-accounts/${account.id}/api-keys/${key.id}`

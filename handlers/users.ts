@@ -6,7 +6,7 @@ import type { Handlers } from '../services/handler.ts'
 import { mailToken } from '../services/auth/tokens/mailed-tokens.ts'
 import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/deletion/delete-user.ts'
-import { insertApiKey, requireGrantable } from '../services/users/api-keys.ts'
+import { insertApiKey, lockKeys, requireGrantable } from '../services/users/api-keys.ts'
 import { isOperator, type Principal } from '../services/users/authentication.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
 import {
@@ -32,8 +32,8 @@ export const users = {
       send_invitation: isInvited = false,
       ...fields
     } = body
-    if (role === 'admin') requireMayMakeAdmin(principal)
     return await db.transaction(async (tx) => {
+      if (role === 'admin') requireMayMakeAdmin(await lockKeys(tx, principal))
       const row = await insertUser(tx, { ...fields, emailVerified, role })
       const key = needsKey
         ? await insertApiKey(tx, config.keyMode, {
@@ -64,13 +64,14 @@ export const users = {
     const { db, events, principals, filesUrl } = services
     return await db.transaction(async (tx) => {
       const row = await lockAdminsAndUser(tx, id)
+      const caller = await lockKeys(tx, principal)
       const previous = toUser(row, filesUrl())
-      requireMayChange(principal, row)
+      requireMayChange(caller, row)
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
       if (changes.role === 'admin' || (row.role === 'admin' && opensAccount(changes)))
-        requireMayMakeAdmin(principal)
+        requireMayMakeAdmin(caller)
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
       const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
       await events.emit(tx, 'user.updated', user, { previous })
@@ -86,8 +87,8 @@ export const users = {
     return await db.transaction(async (tx) => {
       await deleteUser(tx, events, id, {
         origin: filesUrl(),
-        authorize: (row) => {
-          requireMayChange(principal, row)
+        authorize: async (row) => {
+          requireMayChange(await lockKeys(tx, principal), row)
           ifMatch(toUser(row, filesUrl()))
         },
       })

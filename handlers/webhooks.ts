@@ -2,9 +2,9 @@
 import * as sql from '../generated/sql/webhooks.ts'
 import { changesOf } from '../infra/contract/changes.ts'
 import type { Handlers } from '../services/handler.ts'
-import { invalidState, unauthorized } from '../infra/errors.ts'
+import { invalidState } from '../infra/errors.ts'
 import { alertUser } from '../services/mail/mails.ts'
-import { lockUser } from '../services/users/users.ts'
+import { lockKeys } from '../services/users/api-keys.ts'
 import {
   openDelivery,
   listAllDeliveries,
@@ -34,10 +34,10 @@ export const webhooks = {
     const { db, webhookClient, cipher, events } = services
     const { userId } = principal
     requirePublicUrl(webhookClient, body.url)
-    requireSelectableEvents(body.event_types, grantsOfKey(principal, body.event_types).scopes)
     return await db.transaction(async (tx) => {
-      if ((await lockUser(tx, userId)) === null) throw unauthorized('disabled')
-      const { row, endpoint, secret } = newEndpoint(principal, body, cipher)
+      const caller = await lockKeys(tx, principal)
+      requireSelectableEvents(body.event_types, grantsOfKey(caller, body.event_types).scopes)
+      const { row, endpoint, secret } = newEndpoint(caller, body, cipher)
       // Before the endpoint, which receives the events after it (`events_after`), so not this one: its
       // owner does not have the secret yet to verify the signature.
       await events.emit(tx, 'webhook_endpoint.created', endpoint, { userId })

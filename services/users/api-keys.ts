@@ -14,7 +14,13 @@ import { changesOf, type Changes } from '../../infra/contract/changes.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
-import { isOperator, refusalOf, type Principal } from './authentication.ts'
+import {
+  isOperator,
+  readPrincipalOfKey,
+  readPrincipalOfSession,
+  refusalOf,
+  type Principal,
+} from './authentication.ts'
 import { Networks, requireNetworks } from './networks.ts'
 import { allScopes, isOperatorScope, withIncluded, type Scope } from './scopes.ts'
 
@@ -189,13 +195,16 @@ export async function findOwnApiKey(db: Db, id: string, { userId, credentialId, 
 /**
  * Locks the keys of the caller against other changes until the transaction ends. Throws 401 when the calling
  * key was revoked, or the session has ended, since it was authenticated: it must not leave a new key behind.
+ * @returns the caller as it is now: it cannot hand out what it has lost meanwhile.
  */
-export async function lockKeys(tx: Transaction, { type, credentialId }: Principal): Promise<void> {
-  const locked =
+export async function lockKeys(tx: Transaction, { type, credentialId: id }: Principal): Promise<Principal> {
+  const [lock, read] =
     type === 'session'
-      ? await sql.lockSessionOfCaller(tx, { id: credentialId })
-      : await sql.lockKeysOfCaller(tx, { id: credentialId })
-  if (locked === undefined) throw unauthorized('revoked')
+      ? [sql.lockSessionOfCaller, readPrincipalOfSession]
+      : [sql.lockKeysOfCaller, readPrincipalOfKey]
+  const current = (await lock(tx, { id })) === undefined ? null : await read(tx, id)
+  if (current === null) throw unauthorized('revoked')
+  return current
 }
 
 /**

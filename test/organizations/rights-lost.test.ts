@@ -279,3 +279,51 @@ t.test('of two members who remove each other at once, one is removed', async (t)
     t.strictSame(statuses.sort(), [204, place === 'project' ? 403 : 404], place)
   }
 })
+
+t.test('what a caller loses while its request waits, it does not hand out', async (t) => {
+  const { database } = server.services
+  const target = await server.person()
+  const cases: Array<{
+    loses: string
+    sends: (client: Client) => Promise<unknown>
+    refused: object
+  }> = [
+    {
+      loses: `UPDATE api_keys SET scopes = '{keys:write}' WHERE user_id = $1`,
+      sends: (client) => client.post('/user/api-keys', { name: 'k', scopes: ['storage:write'] }),
+      refused: refusal('scope'),
+    },
+    {
+      loses: 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1',
+      sends: (client) =>
+        client.post('/webhooks/endpoints', { url: 'https://example.com/', event_types: ['project.created'] }),
+      refused: { status: 401 },
+    },
+    {
+      loses: `UPDATE users SET role = 'user' WHERE id = $1`,
+      sends: (client) => client.put(`/users/${target.id}`, { role: 'admin' }),
+      refused: refusal('scope'),
+    },
+    {
+      loses: `UPDATE users SET role = 'user' WHERE id = $1`,
+      sends: (client) => client.post('/users', { email: newEmail(), name: 'Friend', role: 'admin' }),
+      refused: refusal('scope'),
+    },
+  ]
+  for (const { loses, sends, refused } of cases) {
+    const caller = await server.person({ role: 'admin' })
+    const lock = await database.openSession()
+    await lock.query('BEGIN')
+    await lock.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [caller.id])
+    const sent = sends(caller.client)
+    await waitUntil(async () => {
+      const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+      return rows.length > 0
+    }, 'the request to wait')
+    await lock.query(loses, [caller.id])
+    await lock.query('COMMIT')
+    await lock.end()
+    t.match(await sent, refused, loses)
+  }
+})
