@@ -108,7 +108,6 @@ class PartWriter implements PartialFileWriter {
   /** The scratch file, with the bytes of the tail. */
   async #begin(): Promise<Scratch> {
     const { tail } = this.#upload.multipart
-    const content = tail === null ? [] : await this.#parts.readTail(tail)
     const path = join(this.#folder, randomUUID())
     const file = await createDirectory(this.#folder)
       .then(() => open(path, 'wx', 0o600))
@@ -116,6 +115,8 @@ class PartWriter implements PartialFileWriter {
         throw asUnavailable(error)
       })
     const scratch = (this.#scratch = { path, file, bytes: 0, hash: createHash('sha256') })
+    // After the file, since nobody would end a read whose bytes have no place.
+    const content = tail === null ? [] : await this.#parts.readTail(tail)
     for await (const chunk of content as AsyncIterable<Buffer>) await append(scratch, chunk)
     if (this.#partStart() + scratch.bytes !== this.#upload.received)
       throw new PartsLost(`the parts of ${this.#upload.id} and their row differ`)
