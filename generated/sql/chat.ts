@@ -631,8 +631,7 @@ s.status, s.message_count, s.last_message_at, jsonb_build_object('prompt_tokens'
   'completion_tokens', s.completion_tokens,
   'total_tokens', s.prompt_tokens + s.completion_tokens) AS usage, s.metadata,
 s.owner_id AS created_by, s.created_at, s.updated_at, s.project_id, s.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(s.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id FOR SHARE) AS project_status
 FROM ai_sessions s
@@ -816,8 +815,7 @@ coalesce((
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(m.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = m.project_id FOR SHARE) AS project_status
 FROM (

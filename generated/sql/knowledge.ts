@@ -698,8 +698,7 @@ jsonb_build_object(
 ) AS source,
 d.content_type, d.charset, d.status, d.error, d.warnings, d.sha256, d.tokens, d.chunk_count, d.metadata,
 d.created_by, d.created_at, d.updated_at, d.indexed_at, d.wanted, k.project_id, k.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(k.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k
 LEFT JOIN LATERAL (
@@ -807,8 +806,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(k.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k WHERE k.id = $2
 FOR NO KEY UPDATE OF k`,
@@ -1046,8 +1044,7 @@ jsonb_build_object('max_tokens', k.max_tokens, 'overlap_tokens', k.overlap_token
    'failed', coalesce(sum(c.count) FILTER (WHERE c.status = 'failed'), 0))
  FROM document_counts c WHERE c.knowledge_base_id = k.id) AS document_counts,
 k.metadata, k.owner_id AS created_by, k.created_at, k.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(k.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM knowledge_bases k WHERE k.id = $2
 FOR KEY SHARE OF k`,

@@ -2275,8 +2275,7 @@ s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
 (EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
   SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
 OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, s.owner_id,
-(SELECT your_member.payments_role FROM members your_member
- WHERE your_member.project_id = s.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(s.project_id, $1)).payments_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = s.project_id FOR SHARE) AS project_status
 FROM subscriptions s
@@ -2332,8 +2331,7 @@ c.mode, c.status,
 CASE WHEN c.status = 'complete' THEN 'paid' ELSE 'unpaid' END AS payment_status,
 c.order_id, c.subscription_id, c.total_amount, c.currency, c.success_url, c.cancel_url, c.expires_at,
 c.metadata, c.created_at, c.updated_at, c.owns_order, c.gateway, c.gateway_reference, c.gateway_url, c.project_id, c.owner_id,
-(SELECT your_member.payments_role FROM members your_member
- WHERE your_member.project_id = c.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(c.project_id, $1)).payments_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = c.project_id FOR SHARE) AS project_status
 FROM checkouts c
@@ -2512,8 +2510,7 @@ export const readOrderAndLockProject = optional<{ user_id: string; id: string },
 o.total_amount + o.credit_amount AS "subtotal_amount", o.credit_amount, o.total_amount,
 o.refunded_amount, o.currency, o.checkout_id, o.subscription_id,
 o.metadata, o.paid_at, o.created_by, o.created_at, o.updated_at, o.project_id, o.owner_id,
-(SELECT your_member.payments_role FROM members your_member
- WHERE your_member.project_id = o.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(o.project_id, $1)).payments_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = o.project_id FOR SHARE) AS project_status
 FROM orders o

@@ -309,8 +309,7 @@ export const lockSource = optional<{ user_id: string; knowledge_base_id: string;
   'sources/lock-source',
   `SELECT s.id, s.knowledge_base_id, s.type, s.url, s.sync_interval_hours, s.status, s.error, s.last_sync,
 s.last_synced_at, s.next_sync_at, s.created_by, s.created_at, s.updated_at, k.project_id, k.owner_id,
-(SELECT your_member.ai_role FROM members your_member
- WHERE your_member.project_id = k.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(k.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = k.project_id FOR SHARE) AS project_status FROM (
   SELECT * FROM knowledge_bases WHERE id = $2 FOR NO KEY UPDATE

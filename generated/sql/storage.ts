@@ -2465,8 +2465,7 @@ f.content_type, f.declared_content_type, f.bytes, f.sha256,
 f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
 f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
-(SELECT your_member.storage_role FROM members your_member
- WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(f.project_id, $1)).storage_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id FOR SHARE) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
@@ -2892,8 +2891,7 @@ f.content_type, f.declared_content_type, f.bytes, f.sha256,
 f.version AS content_version, coalesce(f.content_updated_at, f.created_at) AS "content_updated_at",
 f.trashed_at, f.purge_at,
 f.owner_id AS created_by, f.created_at, f.updated_at, f.blob_key, u.status AS owner_status, f.project_id, f.owner_id,
-(SELECT your_member.storage_role FROM members your_member
- WHERE your_member.project_id = f.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(f.project_id, $1)).storage_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = f.project_id FOR SHARE) AS project_status
 FROM files f JOIN users u ON u.id = f.owner_id
@@ -2946,8 +2944,7 @@ export const lockUploadLink = optional<{ user_id: string; id: string }, LockUplo
   WHEN l.file_count >= l.max_files THEN 'used_up'
   WHEN l.expires_at <= now() THEN 'expired' ELSE 'active' END AS status, l.max_bytes, l.content_types,
 l.max_files, l.file_count, l.owner_id AS created_by, l.expires_at, l.metadata, l.created_at, l.updated_at, l.project_id, l.owner_id,
-(SELECT your_member.storage_role FROM members your_member
- WHERE your_member.project_id = l.project_id AND your_member.user_id = $1) AS your_role,
+(locked_member(l.project_id, $1)).storage_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = l.project_id FOR SHARE) AS project_status
 FROM upload_links l

@@ -36,9 +36,9 @@ t.test('the hottest requests send no more statements than their work needs', asy
     const sent = await count(() => client.post('/projects', { name: 'x' }))
     t.ok(sent.length <= 4, sent.join('\n'))
   })
-  t.test('PUT /projects/{id} is a transaction of a locked read, a write and its event', async (t) => {
+  t.test('PUT /projects/{id} is a transaction of a lock, a read, a write and its event', async (t) => {
     const sent = await count(() => client.put(`/projects/${project.id}`, { name: 'y' }))
-    t.equal(sent.length, 5, sent.join('\n'))
+    t.equal(sent.length, 6, sent.join('\n'))
   })
   t.test('GET /projects/{id}/members sends 2 statements for any number of members', async (t) => {
     t.equal((await count(() => client.get(`/projects/${project.id}/members`))).length, 2)

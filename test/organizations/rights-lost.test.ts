@@ -327,3 +327,20 @@ t.test('what a caller loses while its request waits, it does not hand out', asyn
     t.match(await sent, refused, loses)
   }
 })
+
+t.test('a member who is removed while a request waits changes nothing in the project', async (t) => {
+  const { bob, project, path, file, member } = await team()
+  const lock = await server.services.database.openSession()
+  await lock.query('BEGIN')
+  await lock.query('SELECT FROM projects WHERE id = $1 FOR UPDATE', [project.id])
+  const sent = bob.client.put(`/storage/files/${file.id}`, { tags: ['changed'] })
+  await waitUntil(async () => {
+    const { rows } = await server.services.database.pool.query(`SELECT FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+    return rows.length > 0
+  }, 'the request to wait')
+  await lock.query('DELETE FROM members WHERE id = $1', [member.id])
+  await lock.query('COMMIT')
+  await lock.end()
+  t.match(await sent, refusal('role'), path)
+})

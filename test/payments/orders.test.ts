@@ -455,7 +455,7 @@ t.test('each request runs a known number of statements', async (t) => {
     ['an order', 6, () => order()],
     [
       'an order of 100 items in a project',
-      7,
+      8,
       () =>
         order(
           Array.from({ length: 100 }, () => ({ price_id: catalog.price })),
