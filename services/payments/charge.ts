@@ -8,6 +8,7 @@ import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import type { PaymentServices } from './gateway.ts'
 import { creditFor, post, subjectOf } from './ledger.ts'
 import { insertOrder, totalOf, type NewOrder, type OrderLine, type OwnedOrder } from './orders.ts'
+import { isSellable } from './sales.ts'
 import {
   applyPayment,
   failPayment,
@@ -76,7 +77,8 @@ export async function chargeOrder(
   const { total_amount: total } = order
   const charging = services.gateways.forChange(name, { total, hasUsage: false })
   const { name: gateway } = charging
-  const { id: subscriptionId, customer_id: customerId } = subscription!
+  const { id: subscriptionId, customer_id: customerId, seller_organization_id: seller } = subscription!
+  if (gateway !== name && !isSellable(services.gateways, seller ?? null, charging)) return 'no card'
   const card = await sql.findChargedCard(tx, {
     customer_id: customerId,
     subscription_id: subscriptionId,

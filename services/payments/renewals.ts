@@ -13,6 +13,7 @@ import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import { maxOrderAmount } from './currency.ts'
 import { owedLine, priceItems, totalOf } from './orders.ts'
 import { unpauseSubscription } from './pause-subscription.ts'
+import { isSellable } from './sales.ts'
 import {
   applyPayment,
   cancelSubscriptionAndOrder,
@@ -160,16 +161,20 @@ async function changeAtPeriodEnd(
   subscription: OwnedSubscription,
   at: Date,
 ): Promise<OwnedSubscription> {
-  const { scheduled_change: change, items: current, gateway } = subscription
+  const { scheduled_change: change, items: current, gateway, seller_organization_id: seller } = subscription
   if (change === null) return subscription
   if (change.order_id !== null) return await dropChange(tx, services, subscription)
   const { items } = change
   const { interval } = await priceItems(tx, current, { recurring: true, kept: current })
   const next = await priceItems(tx, items, { recurring: true, kept: items })
   const { gateways } = services
+  const newGateway = gateways.forChange(gateway, next)
+  // The gateway can be another one than when the change was scheduled.
+  if (newGateway.name !== gateway && !isSellable(gateways, seller ?? null, newGateway))
+    return await dropChange(tx, services, subscription)
   return await changeItems(tx, subscription, {
     items,
-    gateway: gateways.forChange(gateway, next).name,
+    gateway: newGateway.name,
     reAnchors: next.interval !== interval,
     at,
   })
