@@ -195,7 +195,9 @@ async function quoteOf(
   // A subscription that the gateway has stays with it.
   if (newGateway.name !== gateway) requireSellable(gateways, seller ?? null, newGateway)
   newGateway.requireAmount(next.total, next.currency, 'items')
-  const terms = { period: periodOf(subscription), at: next.now, proration, trialing: status === 'trialing' }
+  const { amount: returned } = await sql.readReturned(db, { id: subscription.id })
+  const trialing = status === 'trialing'
+  const terms = { period: periodOf(subscription), at: next.now, proration, trialing, returned }
   const quote =
     apply === 'period_end'
       ? { lines: [], unused: 0, owed: 0, restarts: false }
