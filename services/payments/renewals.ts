@@ -27,7 +27,13 @@ import { continueDispute } from './sandbox/disputes.ts'
 import { toNewCard } from './sandbox/gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { chargeUsage, countUsage, deferSmall, readDueUsage } from './usage-billing.ts'
-import { startNextPeriod, lockSubscription, toSubscription, type OwnedSubscription } from './subscriptions.ts'
+import {
+  isAbandoned,
+  startNextPeriod,
+  lockSubscription,
+  toSubscription,
+  type OwnedSubscription,
+} from './subscriptions.ts'
 
 export interface DueTask {
   kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
@@ -112,14 +118,6 @@ async function announceTrialEnd(
 }
 
 /**
- * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
- * the subscription stays with the project.
- */
-export async function isAbandoned(tx: Transaction, id: string): Promise<boolean> {
-  return (await sql.readAbandoned(tx, { id })).abandoned
-}
-
-/**
  * Makes the change that was scheduled for the end of the period, creates the order of the next one, with the
  * usage of this one, and charges the card. Archived prices still renew for existing subscribers.
  */
@@ -190,7 +188,7 @@ async function retryRenewal(
   const locked = await lockOrder(tx, subscription.latest_order_id)
   const outcome = await charge(tx, services, locked, at)
   if (outcome === 'pending') await sql.awaitCharge(tx, { id: subscription.id })
-  else if (outcome === 'failed') await afterFailedRetry(tx, services, { ...locked, subscription }, at)
+  else if (outcome === 'failed') await afterFailedRetry(tx, services, subscription, at)
 }
 
 /** Charges the stored card for the order of a period. */

@@ -100,6 +100,14 @@ export async function lockSubscription(tx: Transaction, id: string): Promise<Own
   return await sql.lockSubscription(tx, { id })
 }
 
+/**
+ * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
+ * the subscription stays with the project.
+ */
+export async function isAbandoned(tx: Transaction, id: string): Promise<boolean> {
+  return (await sql.readAbandoned(tx, { id })).abandoned
+}
+
 export interface NewSubscription {
   projectId: string | null
   ownerId: string
