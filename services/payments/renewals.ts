@@ -136,11 +136,14 @@ async function renew(
   const usage = await readDueUsage(tx, services, before, { at: periodEnd, room: maxOrderAmount - others })
   const minimum = services.gateways.current.minimumOf(currency)
   const due = deferSmall(usage, others + totalOf(usage.lines), minimum)
+  // The gateway refuses a charge below its minimum. What is owed alone waits for the next order.
+  const isSmall = owed > 0 && others + totalOf(due.lines) < minimum
+  if (isSmall) lines.pop()
   lines.push(...due.lines)
   await chargeUsage(tx, services, due.charged, at)
   const period = before.period + 1
   const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
-  const subscription = await startNextPeriod(tx, id, order.id)
+  const subscription = await startNextPeriod(tx, id, { orderId: order.id, owed: isSmall ? owed : 0 })
   await countUsage(tx, { ...subscription, status: 'active' }, periodEnd)
   const locked = { order, subscription, checkout: null }
   const next = {

@@ -181,13 +181,13 @@ export async function startSubscription(
   })
 }
 
-/** Starts the next period of a subscription with its order. */
+/** Starts the next period of a subscription with its order. `owed` is left to the order after it. */
 export async function startNextPeriod(
   tx: Transaction,
   id: string,
-  orderId: string,
+  { orderId, owed }: { orderId: string; owed: number },
 ): Promise<OwnedSubscription> {
-  return await sql.startNextPeriod(tx, { id, order_id: orderId })
+  return await sql.startNextPeriod(tx, { id, order_id: orderId, owed })
 }
 
 /** A page of subscriptions. One statement, including the total. */
