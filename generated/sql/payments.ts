@@ -2807,6 +2807,27 @@ export interface ReadRefundableRow {
 }
 
 /**
+ * What customers got back of the orders that pay the present period of a subscription and its changes: the
+ * refunds, and the disputes with which the bank takes the money or may do so.
+ * @see prisma/sql/payments/read-returned.sql
+ */
+export const readReturned = one<{ id: string }, ReadReturnedRow>(
+  'payments/read-returned',
+  `SELECT coalesce(sum(least(o.total_amount, o.refunded_amount + o.refunding_amount + coalesce((
+  SELECT sum(d.amount) FROM disputes d WHERE d.order_id = o.id AND d.status NOT IN ('won',
+    'warning_needs_response', 'warning_under_review', 'warning_closed')), 0))), 0)::bigint AS "amount"
+FROM subscriptions s
+JOIN orders o ON o.subscription_id = s.id AND o.status IN ('paid', 'partially_refunded', 'refunded')
+  AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= s.period_start))
+WHERE s.id = $1`,
+  ['id'],
+  { reads: true },
+)
+export interface ReadReturnedRow {
+  amount: number
+}
+
+/**
  * A subscription and the caller's access to it.
  * @see prisma/sql/payments/read-subscription.sql
  */
@@ -3829,16 +3850,16 @@ export const startCustomerClock = none<{ customer_id: string }>(
 )
 
 /**
- * Starts the next period of a subscription with its order.
+ * Starts the next period of a subscription with its order. :owed is left to the order after it.
  * @see prisma/sql/payments/start-next-period.sql
  */
-export const startNextPeriod = one<{ order_id: string; id: string }, StartNextPeriodRow>(
+export const startNextPeriod = one<{ order_id: string; owed: number; id: string }, StartNextPeriodRow>(
   'payments/start-next-period',
   `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
-  period_end = s.anchor_at + (p.interval_count * ((s.period+1) - s.anchor_period)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0, owed_amount = 0,
+  period_end = s.anchor_at + (p.interval_count * ((s.period+1) - s.anchor_period)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0, owed_amount = $2,
   paid_items = NULL
 FROM prices p
-WHERE s.id = $2 AND p.id = s.price_id
+WHERE s.id = $3 AND p.id = s.price_id
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
@@ -3852,7 +3873,7 @@ s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
 (EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
   SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
 OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['order_id', 'id'],
+  ['order_id', 'owed', 'id'],
 )
 export interface StartNextPeriodRow {
   id: string

@@ -5,12 +5,17 @@ import { chargeOrder, insertCreditedOrder } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import type { PaymentServices } from './gateway.ts'
 import { maxOrderAmount } from './currency.ts'
-import { owedLine, totalOf } from './orders.ts'
+import { findOrder, owedLine, toOrderLine, totalOf, type OrderLine } from './orders.ts'
 import { findPrice } from './products-and-prices.ts'
 import { cancelSubscriptionAndOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { chargeUsage, readDueUsage } from './usage-billing.ts'
-import { isPaidOrTrialing, setCancelAtPeriodEnd, type OwnedSubscription } from './subscriptions.ts'
+import {
+  isBilledByGateway,
+  isPaidOrTrialing,
+  setCancelAtPeriodEnd,
+  type OwnedSubscription,
+} from './subscriptions.ts'
 
 /**
  * Cancels a locked subscription: at the end of its period, or immediately. Only an active subscription or a
@@ -32,8 +37,8 @@ export async function cancelSubscription(
 }
 
 /**
- * Cancels a locked subscription immediately. Its usage so far, and what changes within its period added to
- * the next order, are charged.
+ * Cancels a locked subscription immediately. A last order charges its usage so far, what changes within its
+ * period added to the next order, and both of the last period if the order for that is not paid.
  */
 export async function endSubscription(
   tx: Transaction,
@@ -41,13 +46,15 @@ export async function endSubscription(
   subscription: OwnedSubscription,
   at: Date,
 ): Promise<OwnedSubscription> {
+  const unpaid = await linesBesidesPrices(tx, subscription)
   const ended = await cancelSubscriptionAndOrder(tx, services, subscription, at)
   const { owed_amount: owed, current_period_end: periodEnd, cancel_at_period_end: ends } = subscription
   const endsAt = ends ? new Date(Math.min(at.getTime(), Date.parse(periodEnd!))) : at
-  const usage = await readDueUsage(tx, services, subscription, { at: endsAt, room: maxOrderAmount - owed })
+  const room = maxOrderAmount - owed - totalOf(unpaid)
+  const usage = await readDueUsage(tx, services, subscription, { at: endsAt, room })
   await chargeUsage(tx, services, usage.charged, at)
   const { price_id: priceId, gateway } = ended
-  const lines = [...(owed > 0 ? [owedLine(priceId, owed)] : []), ...usage.lines]
+  const lines = [...unpaid, ...(owed > 0 ? [owedLine(priceId, owed)] : []), ...usage.lines]
   if (lines.length === 0) return ended
   const { currency } = await findPrice(tx, priceId)
   const total = totalOf(lines)
@@ -56,6 +63,20 @@ export async function endSubscription(
   const order = await insertCreditedOrder(tx, services, ended, { lines, currency, at })
   await chargeOrder(tx, services, { order, subscription: ended, checkout: null }, { gateway, at })
   return ended
+}
+
+/**
+ * The lines of the unpaid latest order that charge the period before: its usage, and what changes added. They
+ * follow those of the prices. The usage is recorded as charged: no other order has it.
+ */
+async function linesBesidesPrices(tx: Transaction, subscription: OwnedSubscription): Promise<OrderLine[]> {
+  if (isBilledByGateway(subscription)) return []
+  const { status, items } = await findOrder(tx, subscription.latest_order_id)
+  if (status !== 'pending') return []
+  return items
+    .slice(subscription.items.length)
+    .filter(({ amount }) => amount > 0)
+    .map(toOrderLine)
 }
 
 /**

@@ -13,7 +13,7 @@ import { maxOrderAmount } from './currency.ts'
 import type { Gateway, PaymentServices } from './gateway.ts'
 import { priceItems, toOrderItem, totalOf, type OrderLine, type PricedItems } from './orders.ts'
 import { quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
-import { maySell } from './sales.ts'
+import { maySell, requireSellable } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { countUsage, deferSmall, noUsage, readDueUsage, type DueUsage } from './usage-billing.ts'
@@ -192,8 +192,12 @@ async function quoteOf(
   if (next.currency !== from.currency)
     throw invalidField('items', 'currency', `The subscription is in ${from.currency.toUpperCase()}.`)
   const newGateway = gateways.forChange(gateway, next)
+  // A subscription that the gateway has stays with it.
+  if (newGateway.name !== gateway) requireSellable(gateways, seller ?? null, newGateway)
   newGateway.requireAmount(next.total, next.currency, 'items')
-  const terms = { period: periodOf(subscription), at: next.now, proration, trialing: status === 'trialing' }
+  const { amount: returned } = await sql.readReturned(db, { id: subscription.id })
+  const trialing = status === 'trialing'
+  const terms = { period: periodOf(subscription), at: next.now, proration, trialing, returned }
   const quote =
     apply === 'period_end'
       ? { lines: [], unused: 0, owed: 0, restarts: false }

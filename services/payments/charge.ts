@@ -4,10 +4,10 @@ import * as sql from '../../generated/sql/payments.ts'
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import { conflict } from '../../infra/errors.ts'
 import { newIdAt } from '../../infra/ids.ts'
-import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import type { PaymentServices } from './gateway.ts'
 import { creditFor, post, subjectOf } from './ledger.ts'
 import { insertOrder, totalOf, type NewOrder, type OrderLine, type OwnedOrder } from './orders.ts'
+import { isSellable } from './sales.ts'
 import {
   applyPayment,
   failPayment,
@@ -16,8 +16,7 @@ import {
   type LockedOrder,
   type PaymentNotification,
 } from './settle.ts'
-import { emitSubscriptionUpdated } from './subscription-events.ts'
-import { awaitsCharge, toSubscription, type OwnedSubscription } from './subscriptions.ts'
+import type { OwnedSubscription } from './subscriptions.ts'
 
 interface SubscriptionOrder extends Pick<NewOrder, 'metadata'> {
   lines: OrderLine[]
@@ -76,7 +75,8 @@ export async function chargeOrder(
   const { total_amount: total } = order
   const charging = services.gateways.forChange(name, { total, hasUsage: false })
   const { name: gateway } = charging
-  const { id: subscriptionId, customer_id: customerId } = subscription!
+  const { id: subscriptionId, customer_id: customerId, seller_organization_id: seller } = subscription!
+  if (gateway !== name && !isSellable(services.gateways, seller ?? null, charging)) return 'no card'
   const card = await sql.findChargedCard(tx, {
     customer_id: customerId,
     subscription_id: subscriptionId,
@@ -118,36 +118,4 @@ export function paymentInProgress(): Error {
     'payment_in_progress',
     'The stored card is being charged. Try again when the payment has succeeded or failed.',
   )
-}
-
-/**
- * Applies the outcome of a charge that was pending to its locked order. Idempotent. A failed charge of the
- * present period makes its subscription past due; that of a retry is followed by the next one.
- */
-export async function settleCharge(
-  tx: Transaction,
-  services: PaymentServices,
-  locked: LockedOrder,
-  notification: PaymentNotification & { id: string },
-  outcome: 'succeeded' | { failed: string },
-): Promise<void> {
-  const { order, subscription } = locked
-  const isPeriod = subscription?.latest_order_id === order.id
-  if (outcome === 'succeeded') {
-    const paid = await applyPayment(tx, services, locked, notification)
-    if (!paid || !isPeriod || !awaitsCharge(subscription)) return
-    const renewed = toSubscription(await sql.setDueAtPeriodEnd(tx, { id: subscription.id }))
-    await services.events.emit(tx, 'subscription.renewed', renewed, {
-      previous: toSubscription(subscription),
-      userId: subscription.owner_id,
-    })
-    return
-  }
-  const failed = await failPayment(tx, services, order, notification, outcome.failed)
-  if (!failed || !isPeriod) return
-  if (awaitsCharge(subscription)) {
-    const changed = await scheduleRetry(tx, services, subscription)
-    await emitSubscriptionUpdated(tx, services.events, subscription, changed)
-  } else if (subscription.status === 'past_due')
-    await afterFailedRetry(tx, services, { ...locked, subscription }, notification.at)
 }

@@ -1,10 +1,11 @@
 // Dunning: what follows a failed charge of a renewal.
 import * as sql from '../../generated/sql/payments.ts'
 import type { Transaction } from '../../infra/database/database.ts'
+import { endSubscription } from './cancel-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
-import { cancelOrder, cancelSubscriptionNow, type LockedOrder } from './settle.ts'
+import { cancelSubscriptionAndOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
-import type { OwnedSubscription } from './subscriptions.ts'
+import { isAbandoned, type OwnedSubscription } from './subscriptions.ts'
 
 /** Marks a subscription as past due until its next retry. */
 export async function scheduleRetry(
@@ -19,10 +20,9 @@ export async function scheduleRetry(
 export async function afterFailedRetry(
   tx: Transaction,
   services: PaymentServices,
-  locked: LockedOrder & { subscription: OwnedSubscription },
+  subscription: OwnedSubscription,
   at: Date,
 ): Promise<void> {
-  const { subscription } = locked
   const { days, end } = services.dunning
   if (subscription.tries < days.length) {
     await scheduleRetry(tx, services, subscription)
@@ -33,6 +33,6 @@ export async function afterFailedRetry(
     await emitSubscriptionUpdated(tx, services.events, subscription, unpaid)
     return
   }
-  await cancelSubscriptionNow(tx, services, subscription, at)
-  await cancelOrder(tx, services, locked, at)
+  if (await isAbandoned(tx, subscription.id)) await cancelSubscriptionAndOrder(tx, services, subscription, at)
+  else await endSubscription(tx, services, subscription, at)
 }

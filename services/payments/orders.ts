@@ -235,6 +235,18 @@ export function toOrderItem({
   }
 }
 
+/** The item of an order as a line of another one. */
+export function toOrderLine({
+  price_id: priceId,
+  description: productName,
+  quantity,
+  unit_amount: unitAmount,
+  amount,
+  usage,
+}: OrderItem): OrderLine {
+  return { priceId, productName, quantity, unitAmount, amount, usage }
+}
+
 /** The sum of the lines, in minor units. */
 export function totalOf(lines: OrderLine[]): number {
   return lines.reduce((sum, { amount }) => sum + amount, 0)

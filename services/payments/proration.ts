@@ -29,17 +29,24 @@ export interface ChangeTerms {
   proration: Proration
   /** A trial costs nothing, and neither does its change. */
   trialing: boolean
+  /** What the customer got back of the payments for the period, which is not credited again. Default: 0. */
+  returned?: number
 }
 
 /** The amounts of a change from one plan to another within a period. */
-export function quoteChange(from: Plan, to: Plan, { period, at, proration, trialing }: ChangeTerms): Quote {
+export function quoteChange(
+  from: Plan,
+  to: Plan,
+  { period, at, proration, trialing, returned = 0 }: ChangeTerms,
+): Quote {
   const nothing = { lines: [], unused: 0, owed: 0, restarts: false }
   if (trialing) return nothing
   const restarts = from.interval !== to.interval || (from.total === 0 && to.total > 0)
   if (!restarts && proration === 'none') return nothing
   const rest = ({ amount }: OrderLine): number => restOf(amount, to.currency, period, at)
   const removed = linesWithout(from.lines, restarts ? [] : to.lines)
-  const unused = proration === 'none' ? 0 : removed.reduce((sum, line) => sum + rest(line), 0)
+  const removedRest = removed.reduce((sum, line) => sum + rest(line), 0)
+  const unused = proration === 'none' ? 0 : Math.max(0, removedRest - returned)
   if (restarts) return { lines: to.lines, unused, owed: 0, restarts }
   const lines = linesWithout(to.lines, from.lines).map((line) => restLine(line, rest(line), period, at))
   if (proration === 'now') return { lines, unused, owed: 0, restarts }

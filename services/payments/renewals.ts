@@ -13,6 +13,7 @@ import { afterFailedRetry, scheduleRetry } from './dunning.ts'
 import { maxOrderAmount } from './currency.ts'
 import { owedLine, priceItems, totalOf } from './orders.ts'
 import { unpauseSubscription } from './pause-subscription.ts'
+import { isSellable } from './sales.ts'
 import {
   applyPayment,
   cancelSubscriptionAndOrder,
@@ -26,7 +27,13 @@ import { continueDispute } from './sandbox/disputes.ts'
 import { toNewCard } from './sandbox/gateway.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
 import { chargeUsage, countUsage, deferSmall, readDueUsage } from './usage-billing.ts'
-import { startNextPeriod, lockSubscription, toSubscription, type OwnedSubscription } from './subscriptions.ts'
+import {
+  isAbandoned,
+  startNextPeriod,
+  lockSubscription,
+  toSubscription,
+  type OwnedSubscription,
+} from './subscriptions.ts'
 
 export interface DueTask {
   kind: 'payment' | 'checkout' | 'subscription' | 'dispute'
@@ -111,14 +118,6 @@ async function announceTrialEnd(
 }
 
 /**
- * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
- * the subscription stays with the project.
- */
-export async function isAbandoned(tx: Transaction, id: string): Promise<boolean> {
-  return (await sql.readAbandoned(tx, { id })).abandoned
-}
-
-/**
  * Makes the change that was scheduled for the end of the period, creates the order of the next one, with the
  * usage of this one, and charges the card. Archived prices still renew for existing subscribers.
  */
@@ -137,11 +136,14 @@ async function renew(
   const usage = await readDueUsage(tx, services, before, { at: periodEnd, room: maxOrderAmount - others })
   const minimum = services.gateways.current.minimumOf(currency)
   const due = deferSmall(usage, others + totalOf(usage.lines), minimum)
+  // The gateway refuses a charge below its minimum. What is owed alone waits for the next order.
+  const isSmall = owed > 0 && others + totalOf(due.lines) < minimum
+  if (isSmall) lines.pop()
   lines.push(...due.lines)
   await chargeUsage(tx, services, due.charged, at)
   const period = before.period + 1
   const order = await insertCreditedOrder(tx, services, before, { lines, currency, period, metadata, at })
-  const subscription = await startNextPeriod(tx, id, order.id)
+  const subscription = await startNextPeriod(tx, id, { orderId: order.id, owed: isSmall ? owed : 0 })
   await countUsage(tx, { ...subscription, status: 'active' }, periodEnd)
   const locked = { order, subscription, checkout: null }
   const next = {
@@ -160,16 +162,20 @@ async function changeAtPeriodEnd(
   subscription: OwnedSubscription,
   at: Date,
 ): Promise<OwnedSubscription> {
-  const { scheduled_change: change, items: current, gateway } = subscription
+  const { scheduled_change: change, items: current, gateway, seller_organization_id: seller } = subscription
   if (change === null) return subscription
   if (change.order_id !== null) return await dropChange(tx, services, subscription)
   const { items } = change
   const { interval } = await priceItems(tx, current, { recurring: true, kept: current })
   const next = await priceItems(tx, items, { recurring: true, kept: items })
   const { gateways } = services
+  const newGateway = gateways.forChange(gateway, next)
+  // The gateway can be another one than when the change was scheduled.
+  if (newGateway.name !== gateway && !isSellable(gateways, seller ?? null, newGateway))
+    return await dropChange(tx, services, subscription)
   return await changeItems(tx, subscription, {
     items,
-    gateway: gateways.forChange(gateway, next).name,
+    gateway: newGateway.name,
     reAnchors: next.interval !== interval,
     at,
   })
@@ -185,7 +191,7 @@ async function retryRenewal(
   const locked = await lockOrder(tx, subscription.latest_order_id)
   const outcome = await charge(tx, services, locked, at)
   if (outcome === 'pending') await sql.awaitCharge(tx, { id: subscription.id })
-  else if (outcome === 'failed') await afterFailedRetry(tx, services, { ...locked, subscription }, at)
+  else if (outcome === 'failed') await afterFailedRetry(tx, services, subscription, at)
 }
 
 /** Charges the stored card for the order of a period. */

@@ -17,6 +17,7 @@ import {
 import { openWorkspace } from '../projects/workspaces.ts'
 import { isOperator, type Principal } from '../users/authentication.ts'
 import { customerOfUser, findCustomer, requireBuyer, userOfCustomer } from './customers.ts'
+import type { Gateway, Gateways } from './gateway.ts'
 import { requireSeller } from './sellers.ts'
 
 interface SalesRequest {
@@ -115,6 +116,26 @@ interface SaleRequest {
   noteProject?(id: string): void
 }
 
+type SellingGateways = Pick<Gateways, 'current' | 'forOrganizations'>
+
+/**
+ * Whether a sale of this seller, an organization or null for the operator, may get the gateway. The payments
+ * of the current one go to the operator.
+ */
+export function isSellable(
+  { current, forOrganizations }: SellingGateways,
+  seller: string | null,
+  gateway: Gateway,
+): boolean {
+  return seller === null || forOrganizations || gateway !== current
+}
+
+/** Throws 409 unless a sale of this seller may get the gateway. */
+export function requireSellable(gateways: SellingGateways, seller: string | null, gateway: Gateway): void {
+  if (!isSellable(gateways, seller, gateway))
+    throw conflict('gateway', 'Organizations sell in the sandbox only: the gateway pays the operator.')
+}
+
 /** Who buys; by default, the caller. */
 export interface Buyer {
   project_id?: string
@@ -131,7 +152,7 @@ export interface Buyer {
  */
 export async function openSale(
   tx: Transaction,
-  { events, gateways }: { events: Emitter; gateways: { forOrganizations: boolean } },
+  { events, gateways }: { events: Emitter; gateways: SellingGateways },
   request: SaleRequest,
   { project_id: projectId, user_id: userId, customer_id: customerId }: Buyer,
 ): Promise<{ ownerId: string; customerId: string; seller: string | null }> {
@@ -143,8 +164,7 @@ export async function openSale(
       refusalToSell(request.principal, customerId) ?? notFound('customer', customerId)
     if (seller === null) requireMaySell(request.principal, customerId)
     else await requireSeller(tx, request, seller, missing)
-    if (seller !== null && !gateways.forOrganizations)
-      throw conflict('gateway', 'Organizations sell in the sandbox only: the gateway pays the operator.')
+    requireSellable(gateways, seller, gateways.current)
     if (userId !== undefined)
       throw invalidField('customer_id', 'exclusive', 'Send either user_id or customer_id.')
     const user = await userOfCustomer(tx, customerId)

@@ -100,6 +100,14 @@ export async function lockSubscription(tx: Transaction, id: string): Promise<Own
   return await sql.lockSubscription(tx, { id })
 }
 
+/**
+ * True if the subscription's owner or project is deleted. An owner who only left the project does not count:
+ * the subscription stays with the project.
+ */
+export async function isAbandoned(tx: Transaction, id: string): Promise<boolean> {
+  return (await sql.readAbandoned(tx, { id })).abandoned
+}
+
 export interface NewSubscription {
   projectId: string | null
   ownerId: string
@@ -173,13 +181,13 @@ export async function startSubscription(
   })
 }
 
-/** Starts the next period of a subscription with its order. */
+/** Starts the next period of a subscription with its order. `owed` is left to the order after it. */
 export async function startNextPeriod(
   tx: Transaction,
   id: string,
-  orderId: string,
+  { orderId, owed }: { orderId: string; owed: number },
 ): Promise<OwnedSubscription> {
-  return await sql.startNextPeriod(tx, { id, order_id: orderId })
+  return await sql.startNextPeriod(tx, { id, order_id: orderId, owed })
 }
 
 /** A page of subscriptions. One statement, including the total. */

@@ -3,6 +3,8 @@ import t from 'tap'
 import { operations } from '../../generated/operations.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import { newId } from '../../infra/ids.ts'
+import { moveClock } from '../../services/payments/clock.ts'
+import { runDueTask } from '../../services/payments/renewals.ts'
 import { recordChanges } from '../support/server/changes.ts'
 import {
   advance,
@@ -15,8 +17,10 @@ import {
   subscribe,
 } from '../support/operations/catalog-fixtures.ts'
 import { openStream } from '../support/http/event-stream.ts'
-import { operationAt, type Client } from '../support/http/client.ts'
+import { createClient, operationAt, type Client } from '../support/http/client.ts'
+import { startFakeStripe } from '../support/payments/stripe.ts'
 import { createShop, join, strangersTo, type Shop } from '../support/payments/shops.ts'
+import { startServer } from '../support/server/server.ts'
 import { makeEndpoint, startWorkingServer } from '../support/server/working-server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -317,6 +321,46 @@ t.test('subscriptions renew, and the portal is that of the organization', async 
   t.same(rows, [{ products: 0, customers: 0, orders: 3 }], 'the orders stay')
   for (const { client } of [other, admin])
     t.equal((await client.get(`/payments/orders/${data[0].id}`)).status, 404)
+})
+
+t.test('sales in the sandbox do not go to the gateway of the operator later', async (t) => {
+  const other = await createShop(server)
+  const { price, monthly, customer } = await stock(other)
+  const { body: found } = await other.client.get(`/payments/prices/${monthly}`)
+  const recurring = { interval: 'month', interval_count: 1 }
+  const priceOf = async (unit_amount: number): Promise<string> => {
+    const body = { product_id: found.product_id, unit_amount, currency: 'eur', recurring }
+    return (await other.client.post('/payments/prices', body)).body.id
+  }
+  const [free, pro] = [await priceOf(0), await priceOf(9000)]
+  const sale = (id: string) => ({ customer_id: customer, items: [{ price_id: id }] })
+  const { body: order } = await other.client.post('/payments/orders', sale(price))
+  const { body: gratis } = await other.client.post('/payments/subscriptions', sale(free))
+  const { body: later } = await other.client.post('/payments/subscriptions', sale(free))
+  const scheduled = { items: [{ price_id: pro }], apply: 'period_end' }
+  t.equal((await other.client.put(`/payments/subscriptions/${later.id}`, scheduled)).status, 200)
+  const paid = await subscribe(server, other.owner, monthly, { customer_id: customer } as object)
+
+  const stripe = await startFakeStripe(t)
+  const withStripe = await startServer(t, { env: stripe.env, databaseUrl: server.databaseUrl })
+  const client = createClient(withStripe.url, other.owner.key)
+  const refused = { status: 409, body: { error: { details: { constraint: 'gateway' } } } }
+  t.match(await client.post('/payments/checkout', { ...pages, order_id: order.id }), refused)
+  const items = [{ price_id: pro }]
+  t.match(await client.put(`/payments/subscriptions/${gratis.id}`, { items }), refused)
+  t.match(await client.post(`/payments/subscriptions/${gratis.id}/preview`, { items }), refused)
+  t.match(await client.put(`/payments/subscriptions/${paid.id}`, { items }), { status: 200 })
+  const { body: changed } = await client.get(`/payments/subscriptions/${paid.id}`)
+  t.match(changed, { items: [{ price_id: pro }] }, 'the sandbox charges its subscriptions')
+
+  const { current_period_end: end } = (await client.get(`/payments/subscriptions/${later.id}`)).body
+  const task = { kind: 'subscription' as const, id: later.id, at: new Date(end) }
+  await moveClock(server.services.database, new Date(end), customer)
+  await runDueTask(server.services.database, withStripe.services, task)
+  const { body: kept } = await client.get(`/payments/subscriptions/${later.id}`)
+  t.match(kept, { status: 'active', items: [{ price_id: free }], scheduled_change: null })
+  t.equal(kept.current_period_start, end)
+  t.same(stripe.requests, [])
 })
 
 t.test('a sale and the deletion of its organization do not both happen', async (t) => {

@@ -254,6 +254,25 @@ t.test('an amount below the minimum of Stripe is charged with the next order', a
   t.ok(renewal.subtotal_amount >= 1_019 && renewal.subtotal_amount <= 1_020)
 })
 
+t.test('an owed amount below the minimum of Stripe is not charged alone', async (t) => {
+  const ada = await server.person()
+  const { id, end } = await begin(ada)
+  const owedNow = async (): Promise<number> =>
+    (await database.pool.query('SELECT owed_amount::int AS owed FROM subscriptions WHERE id = $1', [id]))
+      .rows[0].owed
+  await ada.client.put(path(id), { items: [{ price_id: await monthly(1_010) }] })
+  const owed = await owedNow()
+  t.ok(owed === 9 || owed === 10)
+  const scheduled = { items: [{ price_id: await monthly(0) }], apply: 'period_end' }
+  t.equal((await ada.client.put(path(id), scheduled)).status, 200)
+  await advanceTo(end)
+  await shop.waitForJobs()
+  const renewed = await read(ada, id)
+  t.match(renewed, { status: 'active', current_period_start: end })
+  t.match(await shop.order(ada, renewed.latest_order_id), { status: 'paid', subtotal_amount: 0 })
+  t.equal(await owedNow(), owed, 'it waits for the next order')
+})
+
 /** A subscription whose renewal is about to be charged, while no worker runs. */
 async function beforeCharge(number?: string) {
   await Promise.all(begun.splice(0).map((cancel) => cancel()))

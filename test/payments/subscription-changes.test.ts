@@ -61,8 +61,8 @@ async function balanceOf({ id }: Pick<Person, 'id'>): Promise<number> {
 }
 
 /** Moves the clock to a share of the period of a subscription. */
-async function advanceInto(id: string, share: number): Promise<void> {
-  const { current_period_start: start, current_period_end: end } = await read(id)
+async function advanceInto(id: string, share: number, person?: Person): Promise<void> {
+  const { current_period_start: start, current_period_end: end } = await read(id, person)
   await advanceTo(server, new Date(Date.parse(start) + (Date.parse(end) - Date.parse(start)) * share))
 }
 
@@ -128,6 +128,45 @@ t.test('a downgrade gives a credit, which pays the next orders', async (t) => {
     total_amount: 3_000 - credit,
   })
   t.equal(await balanceOf(ben), 0)
+})
+
+t.test('a change credits no unused time whose payment was returned', async (t) => {
+  const ben = await server.person()
+  const { id, order } = await subscribe(server, ben, pro)
+  const started = await read(id, ben)
+  await advanceInto(id, 0.5, ben)
+  const refund = async (amount: number) =>
+    t.equal((await admin.post(`/payments/orders/${order}/refunds`, { amount })).status, 201)
+  const unusedOf = async (terms: object = {}): Promise<number> => {
+    const { body } = await ben.client.post(path(id, '/preview'), { items: [{ price_id: free }], ...terms })
+    return body.unused_amount
+  }
+  const full = await unusedOf()
+  t.ok(full > 2_990 && full < 3_010, `half of the period: ${full}`)
+  await refund(1_000)
+  const rest = await unusedOf()
+  t.ok(rest > 1_990 && rest < 2_010, `less the refund: ${rest}`)
+  await refund(5_000)
+  t.equal(await unusedOf(), 0)
+  t.equal((await change(id, [{ price_id: basic }], {}, ben)).status, 200)
+  const charged = (await ordersOf(id, ben)).at(-1)
+  t.match(charged, {
+    status: 'paid',
+    credit_amount: 0,
+    total_amount: restOf(3_000, started, charged.created_at),
+  })
+  t.equal(await balanceOf(ben), 0)
+  await advanceTo(server, started.current_period_end)
+  await advanceInto(id, 0.5, ben)
+  t.ok((await unusedOf()) > 1_400, 'the refunds of the last period do not count')
+
+  const eve = await server.person()
+  const disputed = await subscribe(server, eve, pro, { card: '4000 0000 0000 0259' })
+  t.match((await eve.client.get(`/payments/disputes?order_id=${disputed.order}`)).body.data, [
+    { amount: 6_000 },
+  ])
+  t.equal((await change(disputed.id, [{ price_id: free }], {}, eve)).status, 200)
+  t.equal(await balanceOf(eve), 0, 'nor a disputed payment')
 })
 
 t.test('the preview has the amounts of the change, and changes nothing', async (t) => {

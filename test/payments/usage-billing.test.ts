@@ -2,7 +2,14 @@
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { insertedCustomer } from '../support/database/db-fixtures-payments.ts'
-import { addPrice, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
+import {
+  addPrice,
+  cards,
+  createCatalog,
+  pages,
+  payWithCard,
+  subscribe,
+} from '../support/operations/catalog-fixtures.ts'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
 import { createShop } from '../support/payments/shops.ts'
 import { runDueTask } from '../../services/payments/renewals.ts'
@@ -239,6 +246,64 @@ t.test('a subscription that ends is charged for the rest', async (t: Test) => {
   await post(`subscriptions/${unused.id}/cancel`, { at_period_end: false })
   t.same(await usageOf(unused), [], 'no order without usage')
 })
+
+/** A subscriber whose renewals are declined. */
+async function declinedSubscriber(price: string): Promise<Subscriber> {
+  const customer = await insertedCustomer(server)
+  const fields = { customer_id: customer, card: cards.renewalDeclined }
+  const { id } = await subscribe(server, admin, price, fields as object)
+  const { current_period_start: start, current_period_end: end } = await get(`subscriptions/${id}`)
+  return { customer, id, start, end }
+}
+
+t.test('a subscription that ends unpaid is charged for its usage, not for its prices', async (t: Test) => {
+  const meter = await newMeter()
+  const price = await usagePrice(perUnit(meter))
+  const [canceled, retried] = [await declinedSubscriber(price), await declinedSubscriber(price)]
+  for (const s of [canceled, retried]) {
+    await use(s, meter, 6)
+    await renew(s)
+    t.equal((await get(`subscriptions/${s.id}`)).status, 'past_due')
+    await use(s, meter, 3)
+  }
+  await post(`subscriptions/${canceled.id}/cancel`, { at_period_end: false })
+  for (let days = 0; days < 20; days++) await advanceDays(retried, 1)
+  const both: Array<[string, number]> = [
+    ['6', 12],
+    ['3', 6],
+  ]
+  for (const s of [canceled, retried]) {
+    t.equal((await get(`subscriptions/${s.id}`)).status, 'canceled')
+    const [, renewal, last, ...others] = await ordersOf(s)
+    t.same(others, [])
+    t.match(renewal, { status: 'canceled', total_amount: 512 })
+    t.match(last, { status: 'pending', total_amount: 18 })
+    t.same(await usageOf(s), [[['6', 12]], both])
+    const session = await post('checkout', { ...pages, order_id: last.id }, 201)
+    await payWithCard(server, session.id, cards.succeeds)
+    t.equal((await get(`orders/${last.id}`)).status, 'paid')
+    t.equal((await get(`subscriptions/${s.id}`)).status, 'canceled')
+  }
+})
+
+t.test(
+  'what changes owe is charged at the end of a subscription whose renewal is unpaid',
+  async (t: Test) => {
+    const [basic, pro] = [
+      await addPrice(client, catalog.product, { unit_amount: 1000, recurring: monthly }),
+      await addPrice(client, catalog.product, { unit_amount: 3000, recurring: monthly }),
+    ]
+    const s = await declinedSubscriber(basic)
+    const change = { items: [{ price_id: pro }], proration: 'next_period' }
+    t.equal((await client.put(`/payments/subscriptions/${s.id}`, change)).status, 200)
+    await renew(s)
+    const [, renewal] = await ordersOf(s)
+    const [, owed] = renewal.items
+    t.match(renewal, { status: 'pending', total_amount: 3000 + owed.amount })
+    await post(`subscriptions/${s.id}/cancel`, { at_period_end: false })
+    t.match((await ordersOf(s)).at(-1), { status: 'pending', items: [owed], total_amount: owed.amount })
+  },
+)
 
 t.test('usage counts from the change that adds a price until the one that removes it', async (t: Test) => {
   const meter = await newMeter()

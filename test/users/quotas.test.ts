@@ -1,6 +1,6 @@
 // The quotas of a user: requests at once end exactly at the limit, what is deleted is free again, and
 // GET /user/limits shows it.
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -10,7 +10,8 @@ import { settings } from '../../infra/config/settings.ts'
 import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { userLimits } from '../../services/users/limits.ts'
 import { quotaNames, quotas, type QuotaName } from '../../services/users/quotas.ts'
-import { createCatalog } from '../support/operations/catalog-fixtures.ts'
+import { insertedOrder } from '../support/database/db-fixtures-payments.ts'
+import { advanceTo, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
 import { startChatFixture } from '../support/ai/chat.ts'
 import { createClient, type Reply } from '../support/http/client.ts'
 import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
@@ -462,6 +463,24 @@ t.test('the limits of one user do not touch another, and all keys of a user coun
   t.equal(requests.reset_at, requests.resets_at)
 })
 
+t.test('a user with as many unpaid orders as allowed still renews subscriptions', async (t) => {
+  const { price, monthly } = await createCatalog(server)
+  const person = await server.person()
+  const { client } = person
+  const { id, order: first } = await subscribe(server, person, monthly, { card: cards.renewalDeclined })
+  const order = () => client.post('/payments/orders', { items: [{ price_id: price, quantity: 1 }] })
+  for (let i = 0; i < maxItems; i++) t.equal((await order()).status, 201)
+  const read = async () => (await client.get(`/payments/subscriptions/${id}`)).body
+  await advanceTo(server, (await read()).current_period_end)
+  const renewed = await read()
+  t.match(renewed, { status: 'past_due' })
+  t.not(renewed.latest_order_id, first)
+  t.match(await useOf(person, 'pending_orders'), { used: maxItems }, 'the renewal does not count')
+  t.match(await order(), { status: 403, body: { error: { details: { constraint: 'pending_orders' } } } })
+  await client.post(`/payments/subscriptions/${id}/cancel`, { at_period_end: false })
+  t.match(await useOf(person, 'pending_orders'), { used: maxItems }, 'nor does its end free a place')
+})
+
 t.test('what a user has by the counters is what the tables have', async (t) => {
   const { database } = server.services
   const { prisma, pool } = database
@@ -475,6 +494,8 @@ t.test('what a user has by the counters is what the tables have', async (t) => {
   t.equal(await used('sessions'), await prisma.session.count())
   t.equal(await used('documents'), await prisma.document.count())
   t.equal(await used('invitations'), await prisma.invitation.count({ where: { status: 'pending' } }))
+  const createdOrders = { status: 'pending' as const, createdBy: { not: null } }
+  t.equal(await used('pending_orders'), await prisma.order.count({ where: createdOrders }))
 
   // A migration with a new quota counts the rows that are there.
   await pool.query(`DROP TRIGGER quota_sessions_added ON ai_sessions;
@@ -483,4 +504,18 @@ t.test('what a user has by the counters is what the tables have', async (t) => {
   await pool.query(readFileSync(resolve(functions, 'count-quota.sql'), 'utf8'))
   t.ok((await used('sessions')) > 0)
   t.equal(await used('sessions'), await prisma.session.count())
+})
+
+t.test('the migration takes the orders that no caller created off the counts', async (t) => {
+  const person = await server.person()
+  await insertedOrder(server, person.id)
+  const { pool } = server.services.database
+  await pool.query("INSERT INTO quota_changes (user_id, quota, change) VALUES ($1, 'pending_orders', 1)", [
+    person.id,
+  ])
+  t.match(await useOf(person, 'pending_orders'), { used: 1 }, 'as before the migration')
+  const migrations = resolve(import.meta.dirname, '../../prisma/migrations')
+  const name = readdirSync(migrations).find((each) => each.endsWith('_quota_of_created_orders'))!
+  await pool.query(readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
+  t.match(await useOf(person, 'pending_orders'), { used: 0 })
 })

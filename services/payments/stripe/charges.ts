@@ -3,7 +3,7 @@
 import type { Stripe } from 'stripe'
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
-import { settleCharge } from '../charge.ts'
+import { settleCharge } from '../settle-charge.ts'
 import { findCheckout } from '../checkouts.ts'
 import { paymentsNow } from '../clock.ts'
 import type { GatewayJob, PaymentServices } from '../gateway.ts'

@@ -3,13 +3,13 @@
 import type { Db, Transaction } from '../../../infra/database/database.ts'
 import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
-import { isAbandoned } from '../renewals.ts'
 import { cancelOrder, cancelSubscriptionNow, lockOrder } from '../settle.ts'
 import { emitSubscriptionUpdated } from '../subscription-events.ts'
 import type { PaymentServices } from '../gateway.ts'
 import {
   setCancelAtPeriodEnd,
   findSubscription,
+  isAbandoned,
   lockSubscription,
   toSubscription,
   type OwnedSubscription,
