@@ -491,7 +491,7 @@ t.test('each request runs a known number of statements', async (t) => {
     ],
     [
       'canceling a subscription immediately',
-      9,
+      10,
       () => ada.client.post(`/payments/subscriptions/${started.id}/cancel`, { at_period_end: false }),
     ],
   ]
