@@ -1,5 +1,6 @@
 // The gateway worker: runs the jobs that call remote gateways, outside the transactions that created them. A
-// failed job is retried with growing delays for three days, then abandoned and reported as an error.
+// failed job is retried with growing delays for three days. After that, a job that moves money is retried
+// daily; another one is abandoned and reported as an error.
 import type { Database } from '../../infra/database/database.ts'
 import type { JobOutcome } from '../../infra/jobs/job-runs.ts'
 import type { Job, Queue, QueueOptions } from '../../infra/jobs/queue.ts'
@@ -40,6 +41,9 @@ const retryDelays = [
   20 * hour,
   24 * hour,
 ]
+
+/** Tasks whose last attempt may have moved money: only the gateway knows their outcome. */
+const endlessTasks: ReadonlySet<GatewayJob['task']> = new Set(['charge', 'refund', 'refund_late_payment'])
 
 /** What follows an attempt: another job at a later time, the end of the retries, or nothing. */
 type Next = { data: GatewayJob; at: Date } | 'abandon' | null
@@ -104,8 +108,9 @@ export function createGatewayWorker({
 }
 
 /** Milliseconds before the next attempt; null when there is none. */
-function retryDelay({ tries }: GatewayJob, error: unknown): number | null {
+function retryDelay({ task, tries }: GatewayJob, error: unknown): number | null {
   const failure = error instanceof GatewayFailure ? error : null
-  const delay = failure?.retryable === false ? undefined : retryDelays[tries]
+  const soon = failure?.retryable === false ? undefined : retryDelays[tries]
+  const delay = soon ?? (endlessTasks.has(task) ? 24 * hour : undefined)
   return delay === undefined ? null : Math.max(delay, failure?.retryAfter ?? 0)
 }

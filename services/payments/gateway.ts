@@ -137,7 +137,10 @@ export interface RemoteGateway extends Gateway {
     job: GatewayJob,
     options: { repeated: boolean; attempt: string },
   ): Promise<Date | null>
-  /** Called when the retries of a job are exhausted, in the transaction that removes it. */
+  /**
+   * Called when the retries of a job are exhausted, in the transaction that removes it. The retries of
+   * charges and refunds never are.
+   */
   giveUp(tx: Transaction, services: PaymentServices, job: GatewayJob): Promise<void>
   /** Closes all connections and aborts requests in progress. */
   disconnect(): void

@@ -275,30 +275,86 @@ t.test('a payment of an expired session that could not be expired at Stripe is r
   t.equal(await count(bob, 'order.paid'), 0)
 })
 
-t.test('a job is given up after three days of failures', async (t) => {
+/** Makes the next attempt of a job, which has failed once, its eleventh: that is after three days. */
+async function skipRetries(id: string): Promise<void> {
+  const skip = `UPDATE jobs SET data = jsonb_set(data, '{tries}', '10'), due_at = now()
+    WHERE queue = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND fetches = 0 RETURNING 1`
+  await waitUntil(async () => (await rows(skip, id)).length === 1, 'the first failed attempt')
+}
+
+/** Waits for the eleventh attempt. */
+async function waitForLastRetry(task: string, id: string): Promise<void> {
+  const message = `the task ${task} of ${id} failed 11 times and is retried in 86400 s`
+  await waitUntil(() => server.errors.some((error) => error.message === message), message)
+}
+
+t.test('a refund is retried daily after three days, and an answer that was lost counts', async (t) => {
   const { bob, order } = await buyer()
-  stripe.fail({ status: 500 }, { on: /refunds/ })
-  const requested = await refund(order, 700)
-  await waitUntil(
-    async () =>
-      (
-        await rows(
-          `UPDATE jobs SET data = jsonb_set(data, '{tries}', '10'), due_at = now()
-            WHERE queue = 'gateway' AND data->>'id' = $1 AND data->>'tries' = '1' AND fetches = 0
-            RETURNING 1`,
-          requested.id,
-        )
-      ).length === 1,
-  )
-  await waitUntil(async () => (await refundNow(bob, requested)).status === 'failed')
+  const { bob: eve, order: other } = await buyer()
+  stripe.fail('reset after', { on: /^POST \/v1\/refunds$/ })
+  stripe.fail({ status: 500 }, { on: /^GET \/v1\/refunds/ })
+  const made = await refund(order, 700)
+  await skipRetries(made.id)
+  await waitForLastRetry('refund', made.id)
+  t.equal(refundsAtStripe(made.id).length, 1, 'Stripe made it')
+  t.equal((await refundNow(bob, made)).status, 'pending')
   stripe.clearFaults()
-  t.ok(
-    server.errors.some(
-      ({ message }) => message === `the task refund of ${requested.id} failed 11 times and is abandoned`,
-    ),
-  )
-  t.same(await rows("SELECT 1 FROM jobs WHERE queue = 'gateway' AND data->>'id' = $1", requested.id), [])
-  t.equal((await refund(order)).amount, 1999)
+  stripe.fail({ status: 500 }, { on: /refunds/ })
+  const unmade = await refund(other, 700)
+  await skipRetries(unmade.id)
+  await waitForLastRetry('refund', unmade.id)
+  t.equal((await refundNow(eve, unmade)).status, 'pending')
+  stripe.clearFaults()
+  for (const [person, requested] of [
+    [bob, made],
+    [eve, unmade],
+  ] as const) {
+    await waitUntil(async () => {
+      await shop.makeJobsDue()
+      return (await refundNow(person, requested)).status === 'succeeded'
+    }, 'the refund')
+    t.match(refundsAtStripe(requested.id), [{ amount: 700 }], 'one refund')
+  }
+})
+
+t.test('the refund of a late payment is retried daily after three days', async (t) => {
+  const bob = await server.person()
+  const { checkout, session } = await shop.openCheckout(bob)
+  stripe.fail('reset', { on: /expire$/ })
+  await bob.client.post(`/payments/checkout/${checkout.id}/expire`)
+  stripe.customer.pay(session)
+  stripe.clearFaults()
+  stripe.fail({ status: 500 }, { on: /refunds/ })
+  const [{ id }] = await waitUntil(async () => {
+    await shop.makeJobsDue()
+    const late = await rows(
+      "SELECT id FROM payments WHERE order_id = $1 AND status = 'returning'",
+      checkout.order_id,
+    )
+    return late.length === 1 ? late : null
+  }, 'the late payment')
+  await skipRetries(id)
+  await waitForLastRetry('refund_late_payment', id)
+  stripe.clearFaults()
+  await waitUntil(async () => {
+    await shop.makeJobsDue()
+    return (await rows('SELECT status FROM payments WHERE id = $1', id))[0].status === 'returned'
+  }, 'the refund')
+})
+
+t.test('other jobs are given up after three days of failures', async (t) => {
+  const bob = await server.person()
+  const { checkout } = await shop.openCheckout(bob)
+  stripe.fail({ status: 500 }, { on: /sessions/ })
+  await bob.client.post(`/payments/checkout/${checkout.id}/expire`)
+  await skipRetries(checkout.id)
+  const message = `the task close of ${checkout.id} failed 11 times and is abandoned`
+  await waitUntil(() => server.errors.some((error) => error.message === message), message)
+  stripe.clearFaults()
+  // The page has a job of its own, which closes the session after its time.
+  const left = `SELECT 1 FROM jobs WHERE queue = 'gateway' AND data->>'id' = $1
+    AND (data->>'tries')::int > 0`
+  await waitUntil(async () => (await rows(left, checkout.id)).length === 0, 'the end of the job')
 })
 
 t.test('requests to Stripe time out', async (t) => {

@@ -16,13 +16,10 @@ import {
 import { fetchIntent, sendCharge } from './charges.ts'
 import { abandonSync, enqueueCancellationSync, sendCancellation } from './cancellation.ts'
 import { fetchDispute } from './disputes.ts'
-import { failUnsentRefund, fetchRefund, sendLateRefund, sendRefund, type RefundOptions } from './refunds.ts'
+import { fetchRefund, sendLateRefund, sendRefund, type RefundOptions } from './refunds.ts'
 import { checkoutPageUrl, expireSession, fetchSession } from './sessions.ts'
 import { fetchInvoice, fetchSubscription } from './subscriptions.ts'
 import { fetchAndApply, stripeName, wasProcessed, type ApplyState } from './events.ts'
-
-/** When a charge is tried again whose retries are exhausted. */
-const nextTryMs = 86_400_000
 
 export interface StripeGatewayOptions extends StripeClientOptions {
   jobs: Queue<GatewayJob>
@@ -106,11 +103,7 @@ export function createStripeGateway({ jobs, onError, ...settings }: StripeGatewa
           return null
       }
     },
-    async giveUp(tx, services, job) {
-      // A charge must get an outcome: Stripe may have made it.
-      if (job.task === 'charge')
-        await jobs.add(tx, [{ data: job, group: job.id, startAfter: new Date(Date.now() + nextTryMs) }])
-      if (job.task === 'refund') await failUnsentRefund(tx, services, job.id)
+    async giveUp(tx, _services, job) {
       if (job.task === 'sync_cancellation') await abandonSync(tx, job.id)
     },
     disconnect: stripe.close,

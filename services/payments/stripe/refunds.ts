@@ -180,11 +180,7 @@ function applierFor({ onError }: RefundOptions, { id, metadata, status }: Stripe
  * Fails a refund that does not exist at Stripe. A refund that exists there continues, and its webhook
  * completes it.
  */
-export async function failUnsentRefund(
-  tx: Transaction,
-  services: PaymentServices,
-  id: string,
-): Promise<void> {
+async function failUnsentRefund(tx: Transaction, services: PaymentServices, id: string): Promise<void> {
   if ((await sql.findUnsentRefund(tx, { id })) !== undefined)
     await completeRefund(tx, services, id, { succeeded: false, reference: null, at: await paymentsNow(tx) })
 }
