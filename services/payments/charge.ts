@@ -8,14 +8,7 @@ import type { PaymentServices } from './gateway.ts'
 import { creditFor, post, subjectOf } from './ledger.ts'
 import { insertOrder, totalOf, type NewOrder, type OrderLine, type OwnedOrder } from './orders.ts'
 import { isSellable } from './sales.ts'
-import {
-  applyPayment,
-  failPayment,
-  payIfFree,
-  recordPaymentAttempt,
-  type LockedOrder,
-  type PaymentNotification,
-} from './settle.ts'
+import { applyPayment, failPayment, payIfFree, recordPaymentAttempt, type LockedOrder } from './settle.ts'
 import type { OwnedSubscription } from './subscriptions.ts'
 
 interface SubscriptionOrder extends Pick<NewOrder, 'metadata'> {

@@ -317,7 +317,7 @@ t.test('a refund is retried daily after three days, and an answer that was lost 
   }
 })
 
-t.test('the refund of a late payment is retried daily after three days', async (t) => {
+t.test('the refund of a late payment is retried daily after three days', async () => {
   const bob = await server.person()
   const { checkout, session } = await shop.openCheckout(bob)
   stripe.fail('reset', { on: /expire$/ })
@@ -342,7 +342,7 @@ t.test('the refund of a late payment is retried daily after three days', async (
   }, 'the refund')
 })
 
-t.test('other jobs are given up after three days of failures', async (t) => {
+t.test('other jobs are given up after three days of failures', async () => {
   const bob = await server.person()
   const { checkout } = await shop.openCheckout(bob)
   stripe.fail({ status: 500 }, { on: /sessions/ })
