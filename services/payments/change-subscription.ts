@@ -195,7 +195,8 @@ async function quoteOf(
   // A subscription that the gateway has stays with it.
   if (newGateway.name !== gateway) requireSellable(gateways, seller ?? null, newGateway)
   newGateway.requireAmount(next.total, next.currency, 'items')
-  const { amount: returned } = await sql.readReturned(db, { id: subscription.id })
+  // The change at the end of a period credits nothing.
+  const returned = apply === 'period_end' ? 0 : (await sql.readReturned(db, { id: subscription.id })).amount
   const trialing = status === 'trialing'
   const terms = { period: periodOf(subscription), at: next.now, proration, trialing, returned }
   const quote =

@@ -8,7 +8,7 @@ import { conflict, invalidField, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { withOwner, type OrderRequest, type OwnedOrder } from './orders.ts'
-import { requireSaleAccess, type SalesFilter } from './sales.ts'
+import { requireSaleAccess, requireSellable, type SalesFilter, type SellingGateways } from './sales.ts'
 
 export type Checkout = components['schemas']['Checkout']
 
@@ -76,7 +76,6 @@ export async function lockOpenCheckout(tx: Transaction, orderId: string): Promis
 export interface NewCheckout {
   order: OwnedOrder
   ownsOrder: boolean
-  gateway: string
   /** Without a trailing slash. */
   publicUrl: string
   successUrl: string
@@ -87,13 +86,16 @@ export interface NewCheckout {
 }
 
 /**
- * Inserts an open session for a pending order, which is locked. Throws 409 when the order has an open
- * session.
+ * Inserts an open session for a pending order, which is locked, with the gateway for its total. Throws 409
+ * when the order has an open session, or its seller may not get the gateway.
  */
 export async function insertCheckout(
   tx: Transaction,
-  { order, ownsOrder, gateway, publicUrl, successUrl, cancelUrl, expiresAt, metadata = {}, now }: NewCheckout,
+  gateways: SellingGateways & { forTotal(total: number): { name: string } },
+  { order, ownsOrder, publicUrl, successUrl, cancelUrl, expiresAt, metadata = {}, now }: NewCheckout,
 ): Promise<OwnedCheckout> {
+  const gateway = gateways.forTotal(order.total_amount)
+  requireSellable(gateways, order.seller_organization_id ?? null, gateway)
   const id = newIdAt('chk', now)
   const createdAt = timeOf(id)
   // A session is in mode `subscription` only for the order that it created. Payments of later orders are
@@ -113,7 +115,7 @@ export async function insertCheckout(
       url: `${publicUrl}/pay/${id}`,
       success_url: successUrl,
       cancel_url: cancelUrl,
-      gateway,
+      gateway: gateway.name,
       metadata,
       expires_at: expiresAt,
       created_at: createdAt,

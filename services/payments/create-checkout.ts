@@ -13,7 +13,7 @@ import { paymentsNow } from './clock.ts'
 import { openSubscriptionOrder } from './create-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
 import { findOrder, openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
-import { maySell, openSale, requireSellable, sellerOf } from './sales.ts'
+import { maySell, openSale, sellerOf } from './sales.ts'
 import { lockOrder, payIfFree } from './settle.ts'
 import { isBilledByGateway } from './subscriptions.ts'
 
@@ -43,13 +43,10 @@ export async function createCheckout(
     body.order_id === undefined
       ? await createOrder(tx, services, request)
       : await findPendingOrder(tx, services, request, body.order_id)
-  const gateway = services.gateways.forTotal(order.total_amount)
-  requireSellable(services.gateways, order.seller_organization_id ?? null, gateway)
   const now = await paymentsNow(tx)
-  const checkout = await insertCheckout(tx, {
+  const checkout = await insertCheckout(tx, services.gateways, {
     order,
     ownsOrder: body.order_id === undefined,
-    gateway: gateway.name,
     publicUrl,
     successUrl: body.success_url,
     cancelUrl: body.cancel_url,

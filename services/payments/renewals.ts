@@ -131,14 +131,13 @@ async function renew(
   const periodEnd = new Date(before.current_period_end!)
   const { items } = await changeAtPeriodEnd(tx, services, before, at)
   const { lines, currency } = await priceItems(tx, items, { recurring: true, kept: items })
-  if (owed > 0) lines.push(owedLine(lines[0].priceId, owed))
-  const others = totalOf(lines)
+  const others = totalOf(lines) + owed
   const usage = await readDueUsage(tx, services, before, { at: periodEnd, room: maxOrderAmount - others })
   const minimum = services.gateways.current.minimumOf(currency)
   const due = deferSmall(usage, others + totalOf(usage.lines), minimum)
   // The gateway refuses a charge below its minimum. What is owed alone waits for the next order.
   const isSmall = owed > 0 && others + totalOf(due.lines) < minimum
-  if (isSmall) lines.pop()
+  if (owed > 0 && !isSmall) lines.push(owedLine(lines[0].priceId, owed))
   lines.push(...due.lines)
   await chargeUsage(tx, services, due.charged, at)
   const period = before.period + 1

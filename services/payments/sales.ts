@@ -116,7 +116,7 @@ interface SaleRequest {
 }
 
 /** The part of the gateways that decides who may sell. */
-interface SellingGateways {
+export interface SellingGateways {
   current: object
   forOrganizations: boolean
 }

@@ -11,7 +11,6 @@ import { isBeingCharged } from '../charge.ts'
 import { formatAmount, formatPlan } from '../currency.ts'
 import type { PaymentServices } from '../gateway.ts'
 import { findOrder } from '../orders.ts'
-import { requireSellable } from '../sales.ts'
 import type { OwnedSubscription } from '../subscriptions.ts'
 import type { Portal } from './sessions.ts'
 
@@ -119,13 +118,10 @@ export async function changePlan(
   const { scheduled_change: change } = await changeSubscription(tx, services, subscription, { items, apply })
   if (change === null || change.order_id === null || (await isBeingCharged(tx, change.order_id))) return null
   const order = await findOrder(tx, change.order_id)
-  const gateway = services.gateways.forTotal(order.total_amount)
-  requireSellable(services.gateways, order.seller_organization_id ?? null, gateway)
   const now = new Date(order.created_at)
-  const checkout = await insertCheckout(tx, {
+  const checkout = await insertCheckout(tx, services.gateways, {
     order,
     ownsOrder: false,
-    gateway: gateway.name,
     publicUrl,
     successUrl: `${publicUrl}/portal`,
     cancelUrl: `${publicUrl}/portal`,

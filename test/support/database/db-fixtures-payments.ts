@@ -319,10 +319,9 @@ export async function insertedCheckout(
   return await services.database.transaction(async (tx) => {
     const now = await paymentsNow(tx)
     const order = await findOrder(tx, orderId, { lock: true })
-    const { id } = await insertCheckout(tx, {
+    const { id } = await insertCheckout(tx, services.gateways, {
       order,
       ownsOrder: false,
-      gateway: 'sandbox',
       publicUrl: url,
       successUrl: pages.success_url,
       cancelUrl: pages.cancel_url,
