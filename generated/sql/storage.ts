@@ -2687,19 +2687,6 @@ export interface LockLinkUploadsRow {
 }
 
 /**
- * Locks a project, so that its members and its status stay as they are.
- * @see prisma/sql/storage/lock-project.sql
- */
-export const lockProject = optional<{ project_id: string }, LockProjectRow>(
-  'storage/lock-project',
-  `SELECT p.id FROM projects p WHERE p.id = $1 FOR NO KEY UPDATE`,
-  ['project_id'],
-)
-export interface LockProjectRow {
-  id: string
-}
-
-/**
  * Locks projects in the order of their ids, so that their status and members stay as they are.
  * @see prisma/sql/storage/lock-projects.sql
  */

@@ -2,7 +2,6 @@
 // and `count_budgets` of the database enforce and count them, in the statements that work with models has
 // anyway.
 import * as sql from '../../generated/sql/budgets.ts'
-import * as projects from '../../generated/sql/projects.ts'
 import { isInKeyFamily } from '../../generated/sql/users.ts'
 import type { components } from '../../generated/types.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -12,7 +11,7 @@ import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import type { Emitter } from '../events/emit.ts'
 import { alertUser, type MailServices } from '../mail/mails.ts'
 import { findOrganization } from '../organizations/access.ts'
-import { restorableDays } from '../projects/projects.ts'
+import { findProject } from '../projects/access.ts'
 import { findOwnApiKey } from '../users/api-keys.ts'
 import { mayActAsOperator, type Principal } from '../users/authentication.ts'
 import type { Scope } from '../users/scopes.ts'
@@ -95,11 +94,8 @@ async function authorizeProject(
   reads: boolean,
   missing: () => Error,
 ): Promise<void> {
-  // Its error is that of the next statement.
-  if (!reads) projects.lockProject(db.later, { id }).catch(() => {})
   const scope = reads ? 'projects:read' : 'projects:write'
-  const key = { id, user_id: principal.userId, scope, restorable_days: restorableDays }
-  const project = await projects.findProject(db, key)
+  const project = await findProject(db, { id, user_id: principal.userId, scope }, { lock: !reads })
   const isReachable = principal.projectIds === null || principal.projectIds.has(id)
   if (project === undefined || project.status === 'deleted' || project.your_role === null || !isReachable)
     throw missing()

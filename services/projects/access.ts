@@ -57,14 +57,7 @@ export async function openProjectInAnyState(
   const { operation, principal } = request
   const { id } = request.params
   const { role, states } = requiredAccess(operation)
-  // Its error is that of the next statement.
-  if (lock) sql.lockProject(db.later, { id }).catch(() => {})
-  const row = await sql.findProject(db, {
-    id,
-    user_id: principal.userId,
-    scope: scopeOf(operation),
-    restorable_days: restorableDays,
-  })
+  const row = await findProject(db, { id, user_id: principal.userId, scope: scopeOf(operation) }, { lock })
   const reachable = principal.projectIds === null || principal.projectIds.has(id)
   if (row === undefined) throw notFound('project', id)
   if (row.status === 'deleted' && !states.includes('deleted'))
@@ -74,6 +67,20 @@ export async function openProjectInAnyState(
     throw missingRole(role, row.your_role, id)
   if (row.your_role !== null) request.noteProject?.(id)
   return row as Project
+}
+
+/**
+ * A project that exists or can be restored, and the role of a user in it for a scope, in one round trip.
+ * `lock` locks the project against other writers until the transaction ends.
+ */
+export async function findProject(
+  db: Db,
+  key: { id: string; user_id: string; scope: string },
+  { lock }: { lock: boolean },
+): ReturnType<typeof sql.findProject> {
+  // Its error is that of the next statement.
+  if (lock) sql.lockProject(db.later, { id: key.id }).catch(() => {})
+  return await sql.findProject(db, { ...key, restorable_days: restorableDays })
 }
 
 /**

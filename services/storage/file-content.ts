@@ -1,4 +1,5 @@
 // The content of a file: another one replaces it, and the former one is kept as a version.
+import { lockProject } from '../../generated/sql/projects.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { Config } from '../../infra/config/config.ts'
 import type { FilePart, OperationInfo } from '../../infra/contract/operation.ts'
@@ -107,7 +108,7 @@ async function storeContent(
   { key, received, reservation, read, content }: ReceivedContent,
 ): Promise<StoredFile> {
   // The upload may have taken long, so access and quota are checked again, with the project locked.
-  if (read.project_id !== null) await sql.lockProject(tx, { project_id: read.project_id })
+  if (read.project_id !== null) await lockProject(tx, { id: read.project_id })
   // The storage is locked before the file, as for every change of a place.
   const workspaceId = read.project_id ?? read.owner_id
   await lockFolders(tx, workspaceId)

@@ -1,6 +1,7 @@
 // Folders: their rows, and where files are put. Only folders have paths. All changes of the folders of a
 // workspace, and of what is in them, wait for each other: they lock its storage (`lock_storage`).
 import type { components } from '../../generated/types.ts'
+import { lockProject } from '../../generated/sql/projects.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import { changesOf } from '../../infra/contract/changes.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
@@ -206,7 +207,7 @@ export async function openPlace(
   }
   let found = await readFolder(db, folderId, request)
   if (lock && found !== undefined && found.project_id !== null) {
-    await sql.lockProject(db, { project_id: found.project_id })
+    await lockProject(db, { id: found.project_id })
     found = await readFolder(db, folderId, request)
   }
   if (found === undefined || (found.your_role === null && found.owner_id !== ownerId && !found.share))

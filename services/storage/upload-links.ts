@@ -1,6 +1,7 @@
 // Upload links: a link with its secret token allows uploads to a workspace until it expires, is used up or is
 // revoked. The limits of a link are checked before the bytes of a file arrive, and again when they are there.
 import type { components } from '../../generated/types.ts'
+import { lockProject } from '../../generated/sql/projects.ts'
 import * as sql from '../../generated/sql/storage.ts'
 import type { FilePart, FormWithFile, OperationInfo } from '../../infra/contract/operation.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -208,7 +209,7 @@ function requireWithinLimits(
 
 /** With `lock`, locks the project of a link. To be called before the link is read or locked. */
 async function lockProjectOf(db: Db, projectId: string | null, { lock = false } = {}): Promise<void> {
-  if (lock && projectId !== null) await sql.lockProject(db, { project_id: projectId })
+  if (lock && projectId !== null) await lockProject(db, { id: projectId })
 }
 
 export interface FirstLinkBytes {

@@ -115,7 +115,7 @@ class PartWriter implements PartialFileWriter {
         throw asUnavailable(error)
       })
     const scratch = (this.#scratch = { path, file, bytes: 0, hash: createHash('sha256') })
-    // After the file, since nobody would end a read whose bytes have no place.
+    // The read starts after the file is open: if the file cannot be opened, nothing would end the read.
     const content = tail === null ? [] : await this.#parts.readTail(tail)
     for await (const chunk of content as AsyncIterable<Buffer>) await append(scratch, chunk)
     if (this.#partStart() + scratch.bytes !== this.#upload.received)
