@@ -89,7 +89,8 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   t.match(await (await fetch(`${server.url}/docs`)).text(), '<title>API reference · Acme &amp; Sons</title>')
 
   const person = await server.person({ email: newEmail() })
-  await createClient(server.url, null).post('/auth/magic-links', { email: person.email })
+  const asked = await createClient(server.url, null).post('/auth/magic-links', { email: person.email })
+  t.equal(asked.status, 202)
   await waitUntil(async () => smtp.received.length > 0, 'the e-mail')
   const mail = smtp.received[0].text.replaceAll('=\r\n', '').replaceAll('=3D', '=').replaceAll('=20', ' ')
   t.match(mail, '-- \r\nAcme & Sons')

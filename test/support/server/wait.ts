@@ -5,11 +5,12 @@ type Falsy = false | null | undefined | 0 | ''
 /**
  * Polls until the condition is truthy. @returns its value.
  * @throws after `milliseconds`, which no healthy run reaches.
+ * The default is more than a background job that failed once waits for its next attempt.
  */
 export async function waitUntil<T>(
   condition: () => T | Promise<T>,
   what = 'the condition',
-  milliseconds = 60_000,
+  milliseconds = 240_000,
 ): Promise<Exclude<T, Falsy>> {
   const began = Date.now()
   const deadline = began + milliseconds

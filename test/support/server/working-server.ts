@@ -41,6 +41,9 @@ export async function startWorkingServer(
 ): Promise<WorkingServer> {
   const server = await startServer(t, options)
   const errors: Error[] = []
+  t.teardown(() => {
+    if (!t.passing()) for (const error of errors) console.error('a background job failed:', error)
+  })
   const work: WorkingServer['work'] = async ({ services = server.services, ...options } = {}) =>
     await startWebhookWorker(t, services, errors, options)
   const first = sends ? await work({ timeout, lookup }) : null
