@@ -38,7 +38,7 @@ export const errorCodes = {
     status: 403,
     retry: 'no',
     reason: 'forbidden',
-    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","upload_links","uploads","folders","shares","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","customer_clocks","budgets"],
+    limits: ["passkeys","api_keys","organizations","organization_members","custom_roles","service_accounts","projects","members","invitations","webhook_endpoints","files","file_links","upload_links","uploads","folders","shares","knowledge_bases","documents","sources","document_bytes","sessions","messages","products","prices","customers","meters","features","pending_orders","subscriptions","customer_clocks","budgets"],
     states: [],
     reasons: {
       session: 'sign_in_required',
@@ -70,6 +70,7 @@ export const errorCodes = {
       meters: 'limit_reached',
       features: 'limit_reached',
       pending_orders: 'limit_reached',
+      subscriptions: 'limit_reached',
       customer_clocks: 'limit_reached',
       budgets: 'limit_reached',
       scope: 'scope',

@@ -846,6 +846,7 @@ const quotas = {
   quotaMeters: quota('meters', 1000, 'meters, each seller'),
   quotaFeatures: quota('features', 1000, 'features, each seller'),
   quotaPendingOrders: quota('pending_orders', 1000, 'orders that are not paid'),
+  quotaSubscriptions: quota('subscriptions', 1000, 'subscriptions that have not ended'),
 }
 
 /**

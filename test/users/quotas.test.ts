@@ -11,7 +11,7 @@ import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { userLimits } from '../../services/users/limits.ts'
 import { quotaNames, quotas, type QuotaName } from '../../services/users/quotas.ts'
 import { insertedOrder } from '../support/database/db-fixtures-payments.ts'
-import { advanceTo, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
+import { addPrice, advanceTo, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
 import { startChatFixture } from '../support/ai/chat.ts'
 import { createClient, type Reply } from '../support/http/client.ts'
 import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
@@ -50,7 +50,7 @@ interface Case {
   /** Creates what the requests need, and returns a request that takes one from the quota. */
   prepare: (person: Person) => Promise<() => Promise<Reply>> | (() => Promise<Reply>)
   /** The path of what was created. */
-  remove?: (created: Reply) => [method: 'DELETE' | 'POST', path: string]
+  remove?: (created: Reply) => [method: 'DELETE' | 'POST', path: string, body?: object]
 }
 
 const tus = { 'tus-resumable': '1.0.0' }
@@ -234,6 +234,16 @@ const cases: Record<Exclude<QuotaName, 'products' | 'prices'> | 'storage_bytes',
     },
     remove: ({ body }) => ['POST', `/payments/orders/${body.id}/cancel`],
   },
+  // Free ones need no further request to renew.
+  subscriptions: {
+    prepare: async ({ client }) => {
+      const { product } = await createCatalog(server)
+      const recurring = { interval: 'month', interval_count: 1 }
+      const free = await addPrice(server.admin.client, product, { unit_amount: 0, recurring })
+      return () => client.post('/payments/subscriptions', { items: [{ price_id: free, quantity: 1 }] })
+    },
+    remove: ({ body }) => ['POST', `/payments/subscriptions/${body.id}/cancel`, { at_period_end: false }],
+  },
 }
 
 async function useOf(person: Person, name: string): Promise<{ limit: number; used: number }> {
@@ -278,8 +288,8 @@ for (const [name, { before = 0, amount = 1, role, prepare, remove }] of Object.e
     if (remove === undefined) return
 
     const removeOne = async (created: Reply): Promise<Reply> => {
-      const [method, path] = remove(created)
-      return await person.client.call(method, path, { headers: name === 'uploads' ? tus : {} })
+      const [method, path, body] = remove(created)
+      return await person.client.call(method, path, { body, headers: name === 'uploads' ? tus : {} })
     }
     t.ok(isAccepted(await removeOne(accepted.pop()!)))
     t.match(await useOf(person, name), { used: maximum - amount }, 'what is removed is free again')

@@ -31,6 +31,8 @@ AS $function$
     ('messages', 'ai_messages', 'user_id', 'count(*)', 'true', NULL, true),
     ('pending_orders', 'orders', 'coalesce(owner_id, customer_id)', 'count(*)',
       'status = ''pending'' AND created_by IS NOT NULL', 'status', true),
+    ('subscriptions', 'subscriptions', 'coalesce(owner_id, customer_id)', 'count(*)', 'ended_at IS NULL',
+      'ended_at', true),
     ('customers', 'customers', 'coalesce(organization_id, created_by)', 'count(*)',
       'deleted_at IS NULL AND coalesce(organization_id, created_by) IS NOT NULL', 'deleted_at', true),
     ('meters', 'meters', 'coalesce(organization_id, created_by)', 'count(*)',
