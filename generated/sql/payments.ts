@@ -114,7 +114,7 @@ export interface AwaitChargeRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -125,19 +125,20 @@ export interface AwaitChargeRow {
  * :re_anchor counts the later periods from the end of this one, because the billing interval changes.
  * @see prisma/sql/payments/change-items.sql
  */
-export const changeItems = one<{ price_id: string; quantity: number; items: object | string | null; gateway: string; paid_items: object | string | null; owed: number; restart: boolean; at: Date | string; re_anchor: boolean; id: string }, ChangeItemsRow>(
+export const changeItems = one<{ price_id: string; quantity: number; items: object | string | null; gateway: string; paid_items: object | string | null; owed: number; restart: boolean; uncredited: number; at: Date | string; re_anchor: boolean; id: string }, ChangeItemsRow>(
   'payments/change-items',
   `UPDATE subscriptions s SET price_id = $1, quantity = $2, items = $3, gateway = $4,
   change = NULL, paid_items = $5, owed_amount = s.owed_amount + $6,
-  anchor_at = CASE WHEN $7 THEN $8::timestamptz WHEN $9 THEN s.period_end ELSE s.anchor_at END,
-  anchor_period = CASE WHEN $7 OR $9 THEN s.period ELSE s.anchor_period END,
+  uncredited_amount = CASE WHEN $7 THEN 0 ELSE s.uncredited_amount + $8 END,
+  anchor_at = CASE WHEN $7 THEN $9::timestamptz WHEN $10 THEN s.period_end ELSE s.anchor_at END,
+  anchor_period = CASE WHEN $7 OR $10 THEN s.period ELSE s.anchor_period END,
   period = s.period + $7::int,
-  period_start = CASE WHEN $7 THEN $8 ELSE s.period_start END,
-  period_end = CASE WHEN $7 THEN $8::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
-  due_at = CASE WHEN $7 THEN $8::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
+  period_start = CASE WHEN $7 THEN $9 ELSE s.period_start END,
+  period_end = CASE WHEN $7 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
+  due_at = CASE WHEN $7 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
     WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END
 FROM prices p
-WHERE s.id = $10 AND p.id = $1
+WHERE s.id = $11 AND p.id = $1
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
 coalesce(s.items, jsonb_build_array(jsonb_build_object('id', 'sitm_' || substr(s.id, 5),
   'price_id', s.price_id, 'quantity', s.quantity))) AS "items",
@@ -151,7 +152,7 @@ s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,
 (EXISTS (SELECT FROM prices u WHERE u.usage IS NOT NULL AND u.id IN (
   SELECT s.price_id UNION ALL SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item))
 OR EXISTS (SELECT FROM usage_periods u WHERE u.subscription_id = s.id AND NOT u.settled)) AS "has_usage", s.project_id, coalesce(s.owner_id, s.customer_id) AS "owner_id"`,
-  ['price_id', 'quantity', 'items', 'gateway', 'paid_items', 'owed', 'restart', 'at', 're_anchor', 'id'],
+  ['price_id', 'quantity', 'items', 'gateway', 'paid_items', 'owed', 'restart', 'uncredited', 'at', 're_anchor', 'id'],
 )
 export interface ChangeItemsRow {
   id: string
@@ -182,7 +183,7 @@ export interface ChangeItemsRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -1070,7 +1071,7 @@ export interface FindSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -1359,7 +1360,7 @@ export interface InsertSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -2024,7 +2025,7 @@ export interface LockSubscriptionOfOrderRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -2085,7 +2086,7 @@ export interface LockSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -2218,7 +2219,7 @@ export interface PauseSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -2312,7 +2313,7 @@ export interface ReadAndLockSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string | null
@@ -2808,14 +2809,15 @@ export interface ReadRefundableRow {
 
 /**
  * What customers got back of the orders that pay the present period of a subscription and its changes: the
- * refunds, and the disputes with which the bank takes the money or may do so.
+ * refunds, and the disputes with which the bank takes the money or may do so. Less what earlier changes of
+ * the period did not credit for it.
  * @see prisma/sql/payments/read-returned.sql
  */
 export const readReturned = one<{ id: string }, ReadReturnedRow>(
   'payments/read-returned',
-  `SELECT coalesce(sum(least(o.total_amount, o.refunded_amount + o.refunding_amount + coalesce((
+  `SELECT greatest(0, coalesce(sum(least(o.total_amount, o.refunded_amount + o.refunding_amount + coalesce((
   SELECT sum(d.amount) FROM disputes d WHERE d.order_id = o.id AND d.status NOT IN ('won',
-    'warning_needs_response', 'warning_under_review', 'warning_closed')), 0))), 0)::bigint AS "amount"
+    'warning_needs_response', 'warning_under_review', 'warning_closed')), 0))), 0) - max(s.uncredited_amount))::bigint AS "amount"
 FROM subscriptions s
 JOIN orders o ON o.subscription_id = s.id AND o.status IN ('paid', 'partially_refunded', 'refunded')
   AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= s.period_start))
@@ -2884,7 +2886,7 @@ export interface ReadSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string | null
@@ -3035,7 +3037,7 @@ export interface SetCancelAtPeriodEndRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3094,7 +3096,7 @@ export interface SetChangeRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3243,7 +3245,7 @@ export interface SetDueAtPeriodEndRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3324,7 +3326,7 @@ export interface SetLatestOrderRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3467,7 +3469,7 @@ export interface SetPastDueRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3607,7 +3609,7 @@ export interface SetSubscriptionActiveRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3665,7 +3667,7 @@ export interface SetSubscriptionCanceledRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3721,7 +3723,7 @@ export interface SetSubscriptionMetadataRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3833,7 +3835,7 @@ export interface SetUnpaidRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3857,7 +3859,7 @@ export const startNextPeriod = one<{ order_id: string; owed: number; id: string 
   'payments/start-next-period',
   `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
   period_end = s.anchor_at + (p.interval_count * ((s.period+1) - s.anchor_period)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0, owed_amount = $2,
-  paid_items = NULL
+  uncredited_amount = 0, paid_items = NULL
 FROM prices p
 WHERE s.id = $3 AND p.id = s.price_id
 RETURNING s.id, s.owner_id AS user_id, s.customer_id AS "customer_id", s.seller_organization_id, s.status,
@@ -3904,7 +3906,7 @@ export interface StartNextPeriodRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -3973,7 +3975,7 @@ export interface StartSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string
@@ -4084,7 +4086,7 @@ export interface UnpauseSubscriptionRow {
   due_at: string | null
   owed_amount: number
   paid_items: Schemas['SubscriptionItem'][] | null | null
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
+  change_terms: { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null | null
   has_usage: boolean
   project_id: string | null
   owner_id: string

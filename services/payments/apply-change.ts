@@ -15,6 +15,8 @@ export interface ItemChange {
   gateway: string
   /** What is added to the next order, or taken from it. */
   owed?: number
+  /** What returned payments reduced the credit by. */
+  uncredited?: number
   /** Whether a new period starts at `at`. */
   restarts?: boolean
   /** Whether later periods are counted from the end of this one, because the interval changes there. */
@@ -28,7 +30,16 @@ export interface ItemChange {
 export async function changeItems(
   tx: Transaction,
   { id }: OwnedSubscription,
-  { items, gateway, owed = 0, restarts = false, reAnchors = false, paidItems = null, at }: ItemChange,
+  {
+    items,
+    gateway,
+    owed = 0,
+    uncredited = 0,
+    restarts = false,
+    reAnchors = false,
+    paidItems = null,
+    at,
+  }: ItemChange,
 ): Promise<OwnedSubscription> {
   const [{ price_id: priceId, quantity }] = items
   return await sql.changeItems(tx, {
@@ -38,6 +49,7 @@ export async function changeItems(
     items: storedItems(items),
     gateway,
     owed,
+    uncredited,
     restart: restarts,
     re_anchor: reAnchors,
     paid_items: paidItems === null ? null : JSON.stringify(paidItems),
@@ -75,7 +87,7 @@ export async function applyChange(
 ): Promise<void> {
   const { events, gateways } = services
   const { items, unused_amount: unused } = subscription.scheduled_change!
-  const { restarts, gateway, owed, usage = [] } = subscription.change_terms!
+  const { restarts, gateway, owed, uncredited, usage = [] } = subscription.change_terms!
   const spent = Math.min(unused, order.credit_amount)
   postUnused(tx, subscription, { unused, spent, currency: order.currency, orderId: order.id, at })
   const changed = await changeItems(tx, subscription, {
@@ -83,6 +95,7 @@ export async function applyChange(
     gateway: gateways.of(gateway).name,
     restarts,
     owed,
+    uncredited,
     at: new Date(order.created_at),
   })
   await chargeUsage(tx, services, usage, at)

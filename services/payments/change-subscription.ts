@@ -86,10 +86,18 @@ export async function changeSubscription(
   }
   if (quote.lines.length > 0)
     return await chargeChange(tx, services, { before, subscription, items, quote, usage, next, gateway, at })
-  const { unused, owed, restarts } = quote
+  const { unused, uncredited, owed, restarts } = quote
   postUnused(tx, subscription, { unused, spent: 0, currency: next.currency, orderId: null, at })
   const paidItems = change.proration === 'none' ? paidItemsOf(subscription) : null
-  const changed = await changeItems(tx, subscription, { items, gateway, owed, restarts, paidItems, at })
+  const changed = await changeItems(tx, subscription, {
+    items,
+    gateway,
+    owed,
+    uncredited,
+    restarts,
+    paidItems,
+    at,
+  })
   await countUsage(tx, changed, at)
   return await emitSubscriptionUpdated(tx, services.events, before, changed)
 }
@@ -201,7 +209,7 @@ async function quoteOf(
   const terms = { period: periodOf(subscription), at: next.now, proration, trialing, returned }
   const quote =
     apply === 'period_end'
-      ? { lines: [], unused: 0, owed: 0, restarts: false }
+      ? { lines: [], unused: 0, uncredited: 0, owed: 0, restarts: false }
       : payOwed(quoteChargeable(from, next, terms, newGateway), subscription.owed_amount)
   const due = await usageOf(db, services, subscription, quote, newGateway.minimumOf(next.currency), next.now)
   return {
@@ -261,7 +269,7 @@ async function chargeChange(
   { before, subscription, items, quote, usage, next, gateway, at }: ChargedChange,
 ): Promise<OwnedSubscription> {
   const { id } = subscription
-  const { lines, unused, restarts, owed } = quote
+  const { lines, unused, uncredited, restarts, owed } = quote
   const { currency } = next
   const order = await insertCreditedOrder(tx, services, subscription, { lines, currency, unused, at })
   const expiresAt = new Date(at.getTime() + changeLifetimeMs)
@@ -270,7 +278,7 @@ async function chargeChange(
     order_id: order.id,
     unused_amount: unused,
     expires_at: expiresAt.toISOString(),
-    terms: { restarts, gateway, owed, usage },
+    terms: { restarts, gateway, owed, uncredited, usage },
   }
   const waiting = await sql.setChange(tx, { id, change, expires_at: expiresAt })
   const locked = { order, subscription: waiting, checkout: null }

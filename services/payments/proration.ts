@@ -17,6 +17,8 @@ export interface Quote {
   lines: OrderLine[]
   /** The credit for the unused time of what the change replaces. */
   unused: number
+  /** What of `returned` reduced this credit. */
+  uncredited: number
   /** What is added to the next order. */
   owed: number
   /** Whether a new period starts now. */
@@ -29,7 +31,7 @@ export interface ChangeTerms {
   proration: Proration
   /** A trial costs nothing, and neither does its change. */
   trialing: boolean
-  /** What the customer got back of the payments for the period, which is not credited again. Default: 0. */
+  /** What of the payments for the period the customer got back, which is not credited again. Default: 0. */
   returned?: number
 }
 
@@ -39,19 +41,20 @@ export function quoteChange(
   to: Plan,
   { period, at, proration, trialing, returned = 0 }: ChangeTerms,
 ): Quote {
-  const nothing = { lines: [], unused: 0, owed: 0, restarts: false }
+  const nothing = { lines: [], unused: 0, uncredited: 0, owed: 0, restarts: false }
   if (trialing) return nothing
   const restarts = from.interval !== to.interval || (from.total === 0 && to.total > 0)
   if (!restarts && proration === 'none') return nothing
   const rest = ({ amount }: OrderLine): number => restOf(amount, to.currency, period, at)
   const removed = linesWithout(from.lines, restarts ? [] : to.lines)
   const removedRest = removed.reduce((sum, line) => sum + rest(line), 0)
-  const unused = proration === 'none' ? 0 : Math.max(0, removedRest - returned)
-  if (restarts) return { lines: to.lines, unused, owed: 0, restarts }
+  const uncredited = proration === 'none' ? 0 : Math.min(removedRest, returned)
+  const unused = proration === 'none' ? 0 : removedRest - uncredited
+  if (restarts) return { lines: to.lines, unused, uncredited, owed: 0, restarts }
   const lines = linesWithout(to.lines, from.lines).map((line) => restLine(line, rest(line), period, at))
-  if (proration === 'now') return { lines, unused, owed: 0, restarts }
+  if (proration === 'now') return { lines, unused, uncredited, owed: 0, restarts }
   const net = totalOf(lines) - unused
-  return { ...nothing, unused: Math.max(0, -net), owed: Math.max(0, net) }
+  return { ...nothing, unused: Math.max(0, -net), uncredited, owed: Math.max(0, net) }
 }
 
 /**

@@ -31,7 +31,13 @@ export type OwnedSubscription = Subscription & {
   /** What changes added to the next order. */
   owed_amount: number
   /** Of a change that waits for its payment. */
-  change_terms: { restarts: boolean; gateway: string; owed: number; usage?: ChargedUsage[] } | null
+  change_terms: {
+    restarts: boolean
+    gateway: string
+    owed: number
+    uncredited?: number
+    usage?: ChargedUsage[]
+  } | null
   /** The items that the period is paid for, if a change without proration replaced them. */
   paid_items: SubscriptionItem[] | null
   /** Whether a price charges usage, or one that it had did. */

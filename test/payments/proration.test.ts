@@ -42,7 +42,7 @@ function testChanges(title: string, currency: string, rows: Row[], { trialing = 
       const period = { start: new Date(start), end: new Date(end) }
       const terms = { period, at: new Date(instant), proration, trialing }
       const quote = quoteChange(readPlan(currency, from), readPlan(currency, to), terms)
-      const { lines: charged, ...rest } = quote
+      const { lines: charged, uncredited: _none, ...rest } = quote
       const name = `${from} to ${to} on ${instant}, ${proration}`
       t.same({ ...rest, lines: amountsOf(charged) }, { unused, owed, restarts, lines }, name)
       for (const line of charged) t.equal(line.unitAmount * line.quantity, line.amount, name)

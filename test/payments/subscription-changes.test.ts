@@ -156,6 +156,8 @@ t.test('a change credits no unused time whose payment was returned', async (t) =
     total_amount: restOf(3_000, started, charged.created_at),
   })
   t.equal(await balanceOf(ben), 0)
+  const again = await unusedOf()
+  t.ok(again >= charged.total_amount - 5 && again <= charged.total_amount, `what was paid since: ${again}`)
   await advanceTo(server, started.current_period_end)
   await advanceInto(id, 0.5, ben)
   t.ok((await unusedOf()) > 1_400, 'the refunds of the last period do not count')

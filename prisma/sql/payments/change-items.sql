@@ -3,6 +3,7 @@
 -- @one
 UPDATE subscriptions s SET price_id = :price_id, quantity = :quantity, items = :items?, gateway = :gateway,
   change = NULL, paid_items = :paid_items?, owed_amount = s.owed_amount + :owed,
+  uncredited_amount = CASE WHEN :restart THEN 0 ELSE s.uncredited_amount + :uncredited END,
   anchor_at = CASE WHEN :restart THEN :at::timestamptz WHEN :re_anchor THEN s.period_end ELSE s.anchor_at END,
   anchor_period = CASE WHEN :restart OR :re_anchor THEN s.period ELSE s.anchor_period END,
   period = s.period + :restart::int,

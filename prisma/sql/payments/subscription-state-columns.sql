@@ -1,5 +1,5 @@
 -- `subscription-columns`, with the gateway's data and the renewal state.
--- @type change_terms { restarts: boolean; gateway: string; owed: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null
+-- @type change_terms { restarts: boolean; gateway: string; owed: number; uncredited?: number; usage?: Array<{ id: number; end_at: string; quantity: string; carried: string }> } | null
 -- @type paid_items Schemas['SubscriptionItem'][] | null
 {subscription-columns}, s.gateway, s.gateway_reference, s.period, s.tries, s.due_at,
 s.owed_amount, s.paid_items, s.change->'terms' AS change_terms,

@@ -179,7 +179,8 @@ export class PaymentModel {
   #renew(subscription: ModelSubscription): void {
     const { status, cancelAtPeriodEnd, amount, tries } = subscription
     const renews = this.#renews
-    if (cancelAtPeriodEnd || tries > retryDays.length - 1) return this.cancelSubscription(subscription)
+    const isLast = tries === retryDays.length
+    if (cancelAtPeriodEnd || (isLast && !renews)) return this.cancelSubscription(subscription)
     if (status === 'active') {
       subscription.period++
       this.addOrder(null, amount, subscription).status = renews ? 'paid' : 'pending'

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "subscriptions" ADD COLUMN     "uncredited_amount" BIGINT NOT NULL DEFAULT 0;
