@@ -62,7 +62,7 @@ export const webhooks = {
     const { url, description, event_types: eventTypes, enabled } = body
     if (url !== undefined) requirePublicUrl(webhookClient, url)
     return await db.transaction(async (tx) => {
-      const row = await openEndpoint(tx, principal, id, { lock: true })
+      const row = await openEndpoint(tx, await lockKeys(tx, principal), id, { lock: true })
       const previous = toWebhookEndpoint(row)
       requireSelectableEvents(eventTypes ?? [], row.scopes)
       ifMatch(previous)
@@ -96,7 +96,8 @@ export const webhooks = {
 
   async rotateWebhookSecret({ principal, params: { id }, body }, { db, cipher, events }) {
     return await db.transaction(async (tx) => {
-      const previous = toWebhookEndpoint(await openEndpoint(tx, principal, id, { lock: true }))
+      const caller = await lockKeys(tx, principal)
+      const previous = toWebhookEndpoint(await openEndpoint(tx, caller, id, { lock: true }))
       const { endpoint, secret } = await replaceSecret(tx, cipher, {
         id,
         overlapSeconds: body?.overlap_seconds ?? 86_400,

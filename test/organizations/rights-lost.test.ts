@@ -283,9 +283,10 @@ t.test('of two members who remove each other at once, one is removed', async (t)
 t.test('what a caller loses while its request waits, it does not hand out', async (t) => {
   const { database } = server.services
   const target = await server.person()
+  const endpoint = { url: 'https://example.com/', event_types: ['project.created'] }
   const cases: Array<{
     loses: string
-    sends: (client: Client) => Promise<unknown>
+    sends: (client: Client, endpointId: string) => Promise<unknown>
     refused: object
   }> = [
     {
@@ -295,9 +296,18 @@ t.test('what a caller loses while its request waits, it does not hand out', asyn
     },
     {
       loses: 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1',
-      sends: (client) =>
-        client.post('/webhooks/endpoints', { url: 'https://example.com/', event_types: ['project.created'] }),
+      sends: (client) => client.post('/webhooks/endpoints', endpoint),
       refused: { status: 401 },
+    },
+    {
+      loses: 'UPDATE api_keys SET revoked_at = now() WHERE user_id = $1',
+      sends: (client, id) => client.put(`/webhooks/endpoints/${id}`, { url: 'https://example.org/' }),
+      refused: { status: 401 },
+    },
+    {
+      loses: `UPDATE api_keys SET scopes = '{webhooks:write}' WHERE user_id = $1`,
+      sends: (client, id) => client.post(`/webhooks/endpoints/${id}/rotate-secret`),
+      refused: refusal('scope'),
     },
     {
       loses: `UPDATE users SET role = 'user' WHERE id = $1`,
@@ -312,10 +322,11 @@ t.test('what a caller loses while its request waits, it does not hand out', asyn
   ]
   for (const { loses, sends, refused } of cases) {
     const caller = await server.person({ role: 'admin' })
+    const { id: endpointId } = (await caller.client.post('/webhooks/endpoints', endpoint)).body
     const lock = await database.openSession()
     await lock.query('BEGIN')
     await lock.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [caller.id])
-    const sent = sends(caller.client)
+    const sent = sends(caller.client, endpointId)
     await waitUntil(async () => {
       const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity
         WHERE datname = current_database() AND wait_event_type = 'Lock'`)
