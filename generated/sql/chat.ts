@@ -232,7 +232,8 @@ coalesce((
       AND r.project_status <> 'deleted') END), '[]') AS citations,
 m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.project_id, m.user_id, m.owner_id
 FROM (
-  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id,
+    CASE WHEN m.session_id IS NULL THEN m.usage_project_id END AS key_project_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
   WHERE m.id = $3
 ) m`,
@@ -814,12 +815,13 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.key_project_id, m.project_id, m.owner_id,
 (locked_member(m.project_id, $1)).ai_role AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = m.project_id FOR SHARE) AS project_status
 FROM (
-  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id,
+    CASE WHEN m.session_id IS NULL THEN m.usage_project_id END AS key_project_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
   WHERE m.id = $3
 ) m`,
@@ -846,6 +848,7 @@ export interface ReadMessageAndLockProjectRow {
   created_at: string
   updated_at: string
   user_id: string
+  key_project_id: string | null
   project_id: string | null
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null
@@ -872,13 +875,14 @@ coalesce((
     SELECT 1 FROM members r
     WHERE r.project_id = (c->>'workspace_id') AND r.user_id = $1 AND r.ai_role IS NOT NULL
       AND r.project_status <> 'deleted') END), '[]') AS citations,
-m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.project_id, m.owner_id,
+m.tool_calls, m.refusal, m.searched, m.error, m.metadata, m.user_id AS created_by, m.created_at, m.updated_at, m.user_id, m.key_project_id, m.project_id, m.owner_id,
 (SELECT your_member.ai_role FROM members your_member
  WHERE your_member.project_id = m.project_id AND your_member.user_id = $1) AS your_role,
 (SELECT its_project.status FROM projects its_project
  WHERE its_project.id = m.project_id) AS project_status
 FROM (
-  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id
+  SELECT m.*, s.project_id, coalesce(s.owner_id, m.user_id) AS owner_id,
+    CASE WHEN m.session_id IS NULL THEN m.usage_project_id END AS key_project_id
   FROM ai_messages m LEFT JOIN ai_sessions s ON s.id = m.session_id
   WHERE m.id = $3
 ) m`,
@@ -906,6 +910,7 @@ export interface ReadMessageRow {
   created_at: string
   updated_at: string
   user_id: string
+  key_project_id: string | null
   project_id: string | null
   owner_id: string
   your_role: 'owner' | 'admin' | 'editor' | 'viewer' | null

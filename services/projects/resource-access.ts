@@ -14,6 +14,11 @@ export interface WorkspaceResource {
   project_id: string | null
   owner_id: string | null
   /**
+   * For a resource in no project: the project of the request that created it. Keys that are limited to
+   * projects, and service accounts, have access to such a resource only with this project.
+   */
+  key_project_id?: string | null
+  /**
    * The caller's role in the project; null when the caller is not a member, or the resource is in no project.
    */
   your_role: Role | null
@@ -114,7 +119,7 @@ export function requireRole(
   role: Rank,
   { name, id }: ResourceName,
 ): void {
-  requireKeyAccess(principal, found.project_id)
+  requireKeyAccess(principal, found.project_id ?? found.key_project_id ?? null)
   const own = roleOf(found, principal)
   const shared = found.share?.role ?? 'none'
   const best = ranks[shared] > ranks[own] ? shared : own

@@ -1,10 +1,12 @@
 // Chats about a project: which knowledge bases are searched, filters, access, and what the answer says about
 // the search.
 import t from 'tap'
-import { createMember } from '../support/database/db-fixtures.ts'
+import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
+import { createClient } from '../support/http/client.ts'
 import { openStream } from '../support/http/event-stream.ts'
 import { collect } from '../support/ai/chat.ts'
 import { startDocumentWorker } from '../support/ai/document-worker.ts'
+import { createServiceAccount } from '../support/operations/operation-fixtures-organizations.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -185,4 +187,29 @@ t.test('an API key that is restricted to projects searches only these', async (t
   t.equal(other.status, 403)
   t.equal(other.body.error.details.field, 'project_id')
   t.equal((await ask({ message: 'x' }, cid)).status, 403)
+})
+
+t.test('an answer without a session is read with the project of its request', async (t) => {
+  const body = { messages: [{ role: 'user', content: 'When does the tide turn?' }], project_id: projectId }
+  const headers = { 'idempotency-key': 'unstored' }
+  const robot = await createServiceAccount(server, { project_id: projectId })
+  for (const [subject, userId, projectIds] of [
+    ['a key for the project', ada.id, [projectId]],
+    ['a service account', robot.userId, null],
+  ] as const) {
+    const { secret } = await createApiKey(server, userId, { projectIds: projectIds && [...projectIds] })
+    const client = createClient(server.url, secret)
+    const asked = await client.call('POST', '/ai/chat', { body, headers })
+    t.equal(asked.status, 200, subject)
+    const path = `/ai/messages/${asked.body.id}`
+    t.match(await client.get(path), { status: 200, body: { project_id: null } }, subject)
+    const events = await collect(await openStream(server.url, secret, { path: `${path}/stream` }))
+    t.equal(events.at(-1)!.event, 'message.completed', subject)
+    t.equal((await client.call('POST', '/ai/chat', { body, headers })).body.id, asked.body.id, subject)
+    t.equal((await client.post(`${path}/cancel`)).status, 409, `${subject}: it has ended`)
+    const explained = await client.post('/explain', { method: 'GET', path: `/v1${path}` })
+    t.match(explained, projectIds === null ? { body: { allowed: true } } : { status: 403 }, subject)
+    const others = await createApiKey(server, userId, { projectIds: [emptyId] })
+    t.equal((await createClient(server.url, others.secret).get(path)).status, 403, subject)
+  }
 })

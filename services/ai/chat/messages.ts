@@ -43,7 +43,7 @@ export async function openMessage(
   const read = lock ? sql.readMessageAndLockProject : sql.readMessage
   const found = await read(db, { id, ...callerParameters(principal) })
   requireAccess(found, request, { name: 'message', id })
-  const { your_role: _role, project_status: _status, ...message } = found
+  const { your_role: _role, project_status: _status, key_project_id: _key, ...message } = found
   return message
 }
 
