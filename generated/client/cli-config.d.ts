@@ -1,4 +1,4 @@
-// The runtime of the client (d975fdbf41fdf286), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (07e26413e2454e8f), compiled from packages/client/ of the toolkit. Do not edit.
 import { type PlatformClient } from './index.js';
 /** A server and a key for it. */
 export interface Account {

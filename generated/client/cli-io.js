@@ -1,4 +1,4 @@
-// The runtime of the client (d18e1c217bf5e6a0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (454624de1cd53fd7), compiled from packages/client/ of the toolkit. Do not edit.
 // Output of the command line: lines, progress and errors.
 import { PlatformError } from './index.js';
 /** A mistake of the user: its message is all that is printed. */

@@ -1,4 +1,4 @@
-// The runtime of the client (2439340f017c5a4c), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7b093f445dbb3b57), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;

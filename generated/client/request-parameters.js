@@ -1,17 +1,21 @@
-// The runtime of the client (8c882a73075d0a06), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (02edb5821ca1108a), compiled from packages/client/ of the toolkit. Do not edit.
 // The parameters of a request as text, by their style.
 import { writeParameter } from './parameters.js';
-/** @throws TypeError if a parameter of the path is missing. */
+/** @throws TypeError if a parameter of the path is missing, or would make it the path of another operation. */
 export function encodeParameters(id, row, input = {}) {
     const [template, fixed = ''] = row.path.split('#')[0].split('?');
     const write = (where, values = {}) => Object.entries(values).flatMap(([name, value]) => value === undefined || value === null
         ? []
         : [[name, writeParameter(styleOf(row, where, name, value), value)]]);
     requirePath(id, row, template, input.path);
-    const path = Object.fromEntries(write('path', input.path));
+    const values = Object.fromEntries(write('path', input.path));
+    const path = template.replace(/\{([^}]+)\}/g, (_, name) => values[name]);
+    // URLs resolve these segments, also percent-encoded ones.
+    if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path))
+        throw new TypeError(`${id} cannot have \`.\` or \`..\` as a segment of its path: ${path}`);
     const cookies = write('cookie', input.cookies).map(([, text]) => text);
     return {
-        path: template.replace(/\{([^}]+)\}/g, (_, name) => path[name]),
+        path,
         query: [fixed, ...write('query', input.query).map(([, text]) => text)]
             .filter((text) => text !== '')
             .join('&'),

@@ -1,4 +1,4 @@
-// The runtime of the client (779e3512b2ff5a08), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (da9c240ef1a7aef3), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 import { ConnectionError } from './error.js';
 export type Transport = (request: Request) => Promise<Response>;

@@ -1,4 +1,4 @@
-// The runtime of the client (ab820e66ce4ede48), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (9a6e5b9edcbf13a1), compiled from packages/client/ of the toolkit. Do not edit.
 // Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
 // OPTIONS, PUT, DELETE, and any request with an idempotency key. A body that can be read only once is not
 // retried.

@@ -1,4 +1,4 @@
-// The runtime of the client (ee1cc026c0a7da9d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bf83ddadd67cda9a), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**

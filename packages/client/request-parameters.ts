@@ -20,7 +20,7 @@ export interface RequestParameters {
   headers: Record<string, string>
 }
 
-/** @throws TypeError if a parameter of the path is missing. */
+/** @throws TypeError if a parameter of the path is missing, or would make it the path of another operation. */
 export function encodeParameters(
   id: string,
   row: OperationRow,
@@ -34,10 +34,14 @@ export function encodeParameters(
         : [[name, writeParameter(styleOf(row, where, name, value), value)]],
     )
   requirePath(id, row, template, input.path)
-  const path = Object.fromEntries(write('path', input.path))
+  const values = Object.fromEntries(write('path', input.path))
+  const path = template.replace(/\{([^}]+)\}/g, (_, name: string) => values[name])
+  // URLs resolve these segments, also percent-encoded ones.
+  if (/(^|\/)(\.|%2e){1,2}(\/|$)/i.test(path))
+    throw new TypeError(`${id} cannot have \`.\` or \`..\` as a segment of its path: ${path}`)
   const cookies = write('cookie', input.cookies).map(([, text]) => text)
   return {
-    path: template.replace(/\{([^}]+)\}/g, (_, name: string) => path[name]),
+    path,
     query: [fixed, ...write('query', input.query).map(([, text]) => text)]
       .filter((text) => text !== '')
       .join('&'),

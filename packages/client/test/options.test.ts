@@ -194,5 +194,10 @@ t.test(
       name: 'TypeError',
       message: 'getProject requires the path parameter id, a string.',
     })
+    for (const id of ['.', '..'])
+      await t.rejects(api.storage.files.delete(id), {
+        name: 'TypeError',
+        message: /^deleteFile cannot have `\.` or `\.\.` as a segment of its path: /,
+      })
   },
 )

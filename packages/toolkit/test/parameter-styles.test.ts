@@ -126,6 +126,8 @@ for (const cell of cells)
       cookie: sent.headers.Cookie,
     }
     t.equal(inRequest[cell.in], cell.text, 'is sent by a generated client')
+    if (cell.style === 'label' && cell.kind === 'primitive')
+      t.throws(() => encodeParameters(cell.id, rowOf(document, own), { path: { color: '.' } }), TypeError)
     if (cell.in === 'path' || cell.in === 'query') {
       const parts = { path: {}, query: {}, [cell.in]: { color: values[cell.kind] } }
       t.equal(requestTarget(own, parts), requestOf(cell).url, 'is sent by the contract tests')
