@@ -2397,7 +2397,7 @@ export interface AiKnowledgeSourcesResource {
   /**
    * Add a source to a knowledge base: `POST /v1/ai/knowledge/{id}/sources`
    *
-   * Adds a public page, or a sitemap with up to 500 pages of its host. Each page becomes a document: new pages are added, changed ones replaced, and those deleted that are gone or have left the sitemap. HTML and texts up to 2 MiB are read, as far as robots.txt allows `Platform-API-Sources`. The first sync starts at once. A knowledge base has at most 20 sources.
+   * Adds a public page, or a sitemap with the first 500 of its pages on its host. Each page becomes a document: new pages are added, changed ones replaced, and those deleted that are gone or no longer among the first 500. HTML and texts up to 2 MiB are read, as far as robots.txt allows `Platform-API-Sources`. The first sync starts at once. A knowledge base has at most 20 sources.
    *
    * @param id The ID of a knowledge base. It starts with `kb_`.
    * @param body A new source.

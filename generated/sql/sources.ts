@@ -124,6 +124,26 @@ export interface ExtendLeaseRow {
 }
 
 /**
+ * Those pages of a source that have one of some URLs, each with the hash of its document; those that were
+ * checked the longest time ago first.
+ * @see prisma/sql/sources/find-pages.sql
+ */
+export const findPages = many<{ source_id: string; urls: readonly string[] }, FindPagesRow>(
+  'sources/find-pages',
+  `SELECT p.url, p.etag, p.last_modified, d.sha256
+FROM source_pages p JOIN documents d ON d.id = p.document_id
+WHERE p.source_id = $1 AND p.url = ANY($2) ORDER BY p.checked_at`,
+  ['source_id', 'urls'],
+  { reads: true },
+)
+export interface FindPagesRow {
+  url: string
+  etag: string | null
+  last_modified: string | null
+  sha256: string
+}
+
+/**
  * Locks the knowledge base, its project and the sync `run` of a source, so that none of them ends before the
  * transaction, and no other source changes its pages: the sources of a knowledge base share documents.
  * @see prisma/sql/sources/hold-sync.sql
@@ -178,25 +198,17 @@ export interface InsertSourceRow {
 }
 
 /**
- * The pages of a source, each with the hash and the media type of its document; those that were checked the
- * longest time ago first.
+ * The URLs of the pages of a source, except some.
  * @see prisma/sql/sources/list-pages.sql
  */
-export const listPages = many<{ source_id: string; limit: number }, ListPagesRow>(
+export const listPages = many<{ source_id: string; except: readonly string[]; limit: number }, ListPagesRow>(
   'sources/list-pages',
-  `SELECT p.url, p.document_id, p.etag, p.last_modified, d.sha256, d.content_type
-FROM source_pages p JOIN documents d ON d.id = p.document_id
-WHERE p.source_id = $1 ORDER BY p.checked_at LIMIT $2`,
-  ['source_id', 'limit'],
+  `SELECT url FROM source_pages WHERE source_id = $1 AND url <> ALL ($2) ORDER BY url LIMIT $3`,
+  ['source_id', 'except', 'limit'],
   { reads: true },
 )
 export interface ListPagesRow {
   url: string
-  document_id: string
-  etag: string | null
-  last_modified: string | null
-  sha256: string
-  content_type: string
 }
 
 /**

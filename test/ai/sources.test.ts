@@ -302,10 +302,43 @@ t.test('sitemaps have limits and are safe XML', async (t) => {
       next_sync_at: null,
     })
   }
+  t.equal((await documentsOf(person, base)).length, 3)
   pages['/index.xml'] = sitemap(`${url}/slow`)
   pages['/slow'] = () => new Promise(() => {})
   t.match(await syncAgain(person, source, { syncMs: 300 }), { status: 'failed', error: { code: 'timeout' } })
-  t.equal((await documentsOf(person, base)).length, 3)
+  t.same(
+    await documentsOf(person, base),
+    [],
+    'a slow site does not keep the pages that have left the sitemap',
+  )
+})
+
+t.test('a sitemap keeps only the first pages, in whatever order', async (t) => {
+  const person = await server.person()
+  const base = await createBase(person)
+  const pages: Site = { '/a': 'Page a', '/b': 'Page b', '/c': 'Page c', '/d': 'Page d' }
+  const { url } = await openSite(t, pages)
+  const limits = { pages: 2 }
+  const list = (...names: string[]): Answer => sitemap(...names.map((name) => `${url}/${name}`))
+  pages['/sitemap.xml'] = list('a', 'b', 'c', 'd')
+  const source = await add(person, base, { type: 'sitemap', url: `${url}/sitemap.xml` })
+  await syncAll(limits)
+  t.same(paths(await documentsOf(person, base)), ['/a', '/b'])
+  pages['/sitemap.xml'] = list('d', 'b', 'c', 'a')
+  t.match(await syncAgain(person, source, limits), {
+    last_sync: { added: 1, unchanged: 1, removed: 1, ignored: 2 },
+  })
+  t.same(paths(await documentsOf(person, base)), ['/b', '/d'])
+  // Also after a sync that stored more pages.
+  pages['/sitemap.xml'] = list('a', 'b', 'c', 'd')
+  await syncAgain(person, source)
+  t.equal((await documentsOf(person, base)).length, 4)
+  pages['/c'] = 'Page c has changed'
+  pages['/sitemap.xml'] = list('c', 'd', 'a', 'b')
+  t.match(await syncAgain(person, source, limits), { last_sync: { updated: 1, unchanged: 1, removed: 2 } })
+  t.same(paths(await documentsOf(person, base)), ['/c', '/d'])
+  await person.client.delete(`/ai/knowledge/${base}/sources/${source.id}`)
+  t.same(await documentsOf(person, base), [])
 })
 
 t.test('a sync that is killed is begun again without duplicates', async (t) => {

@@ -121,7 +121,7 @@ export async function deleteSource(
   while (more)
     more = await db.transaction(async (tx) => {
       const source = await open(tx)
-      const pages = await sql.listPages(tx, { source_id: id, limit: deletedAtOnce })
+      const pages = await sql.listPages(tx, { source_id: id, except: [], limit: deletedAtOnce })
       for (const { url } of pages) await releasePage(tx, events, { source_id: id, url })
       if (pages.length === deletedAtOnce) return true
       await sql.deleteSource(tx, { id })

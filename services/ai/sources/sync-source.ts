@@ -37,8 +37,8 @@ const heartbeatIntervalMs = 10_000
 const maxTextLength = 1_000_000
 const maxNameLength = 200
 const maxMetadataLength = 512
-/** Rows of pages that a sync reads: those of the sitemap, and those that have left it. */
-const maxRows = 2_000
+/** Pages to remove that one statement reads. */
+const removedAtOnce = 500
 /** URLs in all sitemaps together: as many as the protocol allows in one. */
 const maxUrls = 50_000
 
@@ -112,7 +112,7 @@ async function endSync(
   })
 }
 
-type KnownPage = sql.ListPagesRow
+type KnownPage = sql.FindPagesRow
 type LimitedOptions = SyncOptions & { limits: typeof defaultLimits }
 
 class Sync {
@@ -133,23 +133,20 @@ class Sync {
   async run(): Promise<Failure | null> {
     const { id, type, url } = this.#source
     const { limits, database } = this.#options
-    const rows = await sql.listPages(database, { source_id: id, limit: maxRows })
+    const all = type === 'page' ? [url] : [...(await this.#readSitemaps(url))]
+    const urls = all.slice(0, limits.pages)
+    this.counts.ignored = all.length - urls.length
+    await this.#removeOthers(urls)
+    const rows = await sql.findPages(database, { source_id: id, urls })
     const known = new Map(rows.map((row) => [row.url, row]))
-    const all = type === 'page' ? new Set([url]) : await this.#readSitemaps(url)
-    const urls = new Set([...all].slice(0, limits.pages))
-    this.counts.ignored = all.size - urls.size
     // New pages first, then those that were checked the longest time ago.
-    const order = [
-      ...[...urls].filter((each) => !known.has(each)),
-      ...[...known.keys()].filter((each) => urls.has(each)),
-    ]
+    const order = [...urls.filter((each) => !known.has(each)), ...known.keys()]
     let failure: Failure | null = null
     for (const each of order) {
       const error = await this.#syncPage(each, known.get(each))
       if (error !== null) failure = { code: error.code, message: `${error.message} (${each})` }
       await sleep(this.#fetcher.crawlDelay(each), undefined, { signal: this.#signal })
     }
-    for (const each of known.keys()) if (!all.has(each)) await this.#remove(each)
     const { added, updated, unchanged } = this.counts
     return added + updated + unchanged === 0 ? failure : null
   }
@@ -209,6 +206,17 @@ class Sync {
     })
   }
 
+  /** Removes the pages that are not in `urls`. */
+  async #removeOthers(urls: string[]): Promise<void> {
+    const { database } = this.#options
+    const others = { source_id: this.#source.id, except: urls, limit: removedAtOnce }
+    let pages
+    do {
+      pages = await sql.listPages(database, others)
+      for (const { url } of pages) await this.#remove(url)
+    } while (pages.length === removedAtOnce)
+  }
+
   async #remove(url: string): Promise<void> {
     const { id } = this.#source
     await this.#hold((tx) => releasePage(tx, this.#options.events, { source_id: id, url }))
@@ -235,14 +243,14 @@ class Sync {
         await sql.touchPage(tx, { ...page, ...validators })
         return 'unchanged'
       }
-      const previous = known === undefined ? undefined : await sql.lockDocumentOfPage(tx, page)
+      const previous = await sql.lockDocumentOfPage(tx, page)
       const existing = await findDocumentByContent(tx, { knowledge_base_id: base, sha256 })
       if (previous?.content_type === contentType && existing === undefined) {
         await updateDocument(tx, this.#options, previous, { text: { text, sha256 } })
         await keep(previous.id, true)
         return 'updated'
       }
-      if (known !== undefined) await releasePage(tx, this.#options.events, page)
+      await releasePage(tx, this.#options.events, page)
       const { document, created } = await addDocument(tx, this.#options, base, {
         createdBy,
         name: nameOf(url),
