@@ -345,12 +345,11 @@ export const finishMessage = optional<{ status: 'in_progress' | 'completed' | 'i
   heartbeat_at = NULL,
   key_digest = CASE WHEN $13 THEN key_digest END
 WHERE id = $14 AND status = 'in_progress'
-RETURNING session_id, usage_project_id`,
+RETURNING session_id`,
   ['status', 'finish_reason', 'prompt_tokens', 'completion_tokens', 'cost_micros', 'provider', 'content', 'citations', 'tool_calls', 'refusal', 'error', 'passages', 'keep_idempotency_key', 'id'],
 )
 export interface FinishMessageRow {
   session_id: string | null
-  usage_project_id: string | null
 }
 
 /**
@@ -666,7 +665,7 @@ export interface LockSessionRow {
  */
 export const lockUnfinishedMessage = optional<{ id: string }, LockUnfinishedMessageRow>(
   'chat/lock-unfinished-message',
-  `SELECT user_id, api_key_id, model AS "model", prompt_tokens, content, citations
+  `SELECT user_id, api_key_id, usage_project_id, model AS "model", prompt_tokens, content, citations
 FROM ai_messages
 WHERE id = $1 AND status = 'in_progress'
 FOR NO KEY UPDATE`,
@@ -675,6 +674,7 @@ FOR NO KEY UPDATE`,
 export interface LockUnfinishedMessageRow {
   user_id: string
   api_key_id: string | null
+  usage_project_id: string | null
   model: string
   prompt_tokens: number
   content: string

@@ -177,6 +177,21 @@ t.test('the followers of a deleted message get an error event', async (t) => {
   await waitUntilIdle(fixture)
 })
 
+t.test('the usage of an answer whose session is deleted meanwhile is counted', async (t) => {
+  modelServer.script = { pieces: numbers(1000), piecesPerSecond: 20 }
+  const before = (await person.client.get('/ai/usage')).body
+  const opened = await streamChat(fixture, person, { message: 'Count!' })
+  const { data } = await opened.next()
+  await opened.next()
+  t.equal((await person.client.delete(`/ai/sessions/${data.session_id}`)).status, 204)
+  await waitUntilIdle(fixture)
+  const after = (await person.client.get('/ai/usage')).body
+  t.equal(after.requests, before.requests + 1)
+  t.ok(after.prompt_tokens > before.prompt_tokens)
+  t.ok(after.completion_tokens > before.completion_tokens)
+  await opened.close()
+})
+
 t.test('a message that another process has finished ends as it is stored', async (t) => {
   modelServer.script = { pieces: numbers(1000), piecesPerSecond: 20 }
   const opened = await streamChat(fixture, person, { message: 'Count!' })

@@ -18,4 +18,4 @@ UPDATE ai_messages SET
   heartbeat_at = NULL,
   key_digest = CASE WHEN :keep_idempotency_key THEN key_digest END
 WHERE id = :id AND status = 'in_progress'
-RETURNING session_id, usage_project_id
+RETURNING session_id

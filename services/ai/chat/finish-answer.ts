@@ -2,7 +2,7 @@
 // process that generates an answer finishes it; if that process died, any other process may finish it.
 import * as sql from '../../../generated/sql/chat.ts'
 import type { components } from '../../../generated/types.ts'
-import type { Transaction } from '../../../infra/database/database.ts'
+import type { SqlClient, Transaction } from '../../../infra/database/database.ts'
 import { heartbeatTimeoutSeconds } from '../../../infra/database/heartbeats.ts'
 import { ApiError, unavailable } from '../../../infra/errors.ts'
 import type { Emitter } from '../../events/emit.ts'
@@ -39,6 +39,8 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
   /** The provider that was asked last; null if none was, or that is not known. */
   provider: string | null
   principal: Pick<Principal, 'userId' | 'projectIds'> & { credentialId: string | null }
+  /** The project to whose usage the answer counts; null outside projects. */
+  projectId: string | null
   /** How many passages the search found; null if that is not known. */
   passages: number | null
   /**
@@ -47,7 +49,10 @@ export interface FinishedAnswer extends Outcome, AnswerContent {
   keepIdempotencyKey: boolean
 }
 
-/** @returns the finished message, or null if it was deleted or is already finished. */
+/**
+ * The usage of a message that was deleted during its answer, for example with its session, counts too.
+ * @returns the finished message, or null if it was deleted or is already finished.
+ */
 export async function finishMessage(
   tx: Transaction,
   { events, providers }: FinishServices,
@@ -56,6 +61,7 @@ export async function finishMessage(
     model,
     provider,
     principal,
+    projectId,
     content,
     citations,
     toolCalls,
@@ -84,7 +90,17 @@ export async function finishMessage(
     error: error === null ? null : { code: error.code, message: error.message },
     keep_idempotency_key: keepIdempotencyKey && status !== 'failed',
   })
-  if (row === undefined) return null
+  const countUsage = async (db: SqlClient): Promise<void> => {
+    const { userId, credentialId } = principal
+    if (credentialId === null) return
+    const tokens = { promptTokens, completionTokens, costMicros }
+    await addUsage(db, { userId, credentialId, projectId, model }, tokens)
+  }
+  if (row === undefined) {
+    const stored = await sql.readStatus(tx, { id, heartbeat_timeout_seconds: heartbeatTimeoutSeconds })
+    if (stored === undefined) await countUsage(tx)
+    return null
+  }
   const ofSession =
     row.session_id !== null &&
     sql.addSessionUsage(tx.later, {
@@ -92,19 +108,8 @@ export async function finishMessage(
       prompt_tokens: promptTokens,
       completion_tokens: completionTokens,
     })
-  const ofKey =
-    principal.credentialId !== null &&
-    addUsage(
-      tx.later,
-      {
-        userId: principal.userId,
-        credentialId: principal.credentialId,
-        projectId: row.usage_project_id,
-        model,
-      },
-      { promptTokens, completionTokens, costMicros },
-    )
-  const [found] = await Promise.all([findMessage(tx, id, principal), ofSession, ofKey])
+  const counted = countUsage(tx.later)
+  const [found] = await Promise.all([findMessage(tx, id, principal), ofSession, counted])
   const message = found!
   const type =
     status === 'failed' ? 'chat.failed' : status === 'canceled' ? 'chat.canceled' : 'chat.completed'
@@ -126,6 +131,7 @@ export async function finishWithStoredContent(
   const {
     user_id: userId,
     api_key_id: credentialId,
+    usage_project_id: projectId,
     model,
     prompt_tokens: promptTokens,
     content,
@@ -136,6 +142,7 @@ export async function finishWithStoredContent(
     model,
     provider: null,
     principal: { userId, projectIds: null, credentialId },
+    projectId,
     content,
     citations,
     toolCalls: [],

@@ -246,7 +246,7 @@ export class Generations {
   /** Stores the end of an answer, its usage and its event. Retries while the database is unavailable. */
   async #storeEnd(answer: LiveAnswer, outcome: Outcome): Promise<OwnedMessage | null> {
     const { task, content, citations, toolCalls, refusal, passages } = answer
-    const { requestId, clientRequestId, principal } = task
+    const { requestId, clientRequestId, principal, projectId } = task
     const db = this.#database.forRequest({ id: requestId, clientRequestId, actor: actorOf(principal) })
     const finished = {
       ...outcome,
@@ -254,6 +254,7 @@ export class Generations {
       model: task.model,
       provider: answer.provider,
       principal,
+      projectId,
       keepIdempotencyKey: outcome.status !== 'canceled' || answer.canceledByUser,
       content,
       citations,
