@@ -341,6 +341,36 @@ t.test('a sitemap keeps only the first pages, in whatever order', async (t) => {
   t.same(await documentsOf(person, base), [])
 })
 
+t.test('at the limit of documents, only new pages fail', async (t) => {
+  const person = await server.person()
+  const base = await createBase(person)
+  const pages: Site = { '/a': 'Page a', '/b': 'Page b', '/c': 'Page c', '/d': 'Page d' }
+  const { url } = await openSite(t, pages)
+  const list = (...names: string[]): Answer => sitemap(...names.map((name) => `${url}/${name}`))
+  pages['/sitemap.xml'] = list('a', 'b')
+  const source = await add(person, base, { type: 'sitemap', url: `${url}/sitemap.xml` })
+  const { quotaLimit } = database.prisma
+  const where = { quota: 'documents' }
+  const { value } = await quotaLimit.findUniqueOrThrow({ where })
+  t.teardown(() => quotaLimit.update({ where, data: { value } }))
+  await quotaLimit.update({ where, data: { value: 2 } })
+  await syncAll()
+  pages['/a'] = 'Page a has changed'
+  pages['/sitemap.xml'] = list('a', 'c', 'd')
+  t.match(await syncAgain(person, source), {
+    status: 'synced',
+    error: null,
+    last_sync: { added: 1, updated: 1, unchanged: 0, removed: 1, failed: 1 },
+  })
+  t.same(paths(await documentsOf(person, base)), ['/a', '/c'])
+  const page = await add(person, base, { type: 'page', url: `${url}/d` })
+  t.match(await syncAgain(person, page), {
+    status: 'failed',
+    error: { code: 'quota' },
+    last_sync: { failed: 1 },
+  })
+})
+
 t.test('a sync that is killed is begun again without duplicates', async (t) => {
   const person = await server.person()
   const base = await createBase(person)

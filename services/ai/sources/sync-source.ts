@@ -85,8 +85,6 @@ function failureOf(
   if (stop.aborted) return 'returned'
   if (error instanceof SourceError) return { code: error.code, message: error.message }
   if (signal.aborted) return { code: 'timeout', message: 'The sync took too long. The next one goes on.' }
-  if (error instanceof ApiError && error.details.limit !== undefined)
-    return { code: 'quota', message: error.message }
   onError(new Error('a source could not be synced', { cause: error }))
   return { code: 'unavailable', message: 'The sync failed because of a temporary problem.' }
 }
@@ -172,7 +170,7 @@ class Sync {
     return pages
   }
 
-  /** @returns why the page could not be read, or null. */
+  /** @returns why the page could not be synced, or null. */
   async #syncPage(url: string, known: KnownPage | undefined): Promise<SourceError | null> {
     try {
       const headers = {
@@ -187,10 +185,10 @@ class Sync {
       this.counts[result]++
       return null
     } catch (error) {
-      if (!(error instanceof SourceError)) throw error
-      if (error.isGone && known !== undefined) await this.#remove(url)
+      const failure = pageError(error)
+      if (failure.isGone && known !== undefined) await this.#remove(url)
       else this.counts.failed++
-      return error
+      return failure
     }
   }
 
@@ -263,6 +261,14 @@ class Sync {
       return known === undefined ? 'added' : 'updated'
     })
   }
+}
+
+/** Why a page could not be synced. Throws an error that ends the sync. */
+function pageError(error: unknown): SourceError {
+  if (error instanceof SourceError) return error
+  if (error instanceof ApiError && error.details.limit !== undefined)
+    return new SourceError('quota', error.message, { cause: error })
+  throw error
 }
 
 const short = (value: string | null): string | null => (value !== null && value.length <= 500 ? value : null)
