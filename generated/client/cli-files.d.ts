@@ -1,4 +1,4 @@
-// The runtime of the client (4b40d07971f50cc7), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (69b1123605dfddf0), compiled from packages/client/ of the toolkit. Do not edit.
 import { type PlatformClient } from './index.js';
 import { type Output } from './cli-io.js';
 export interface FileOptions extends Output {

@@ -1,4 +1,4 @@
-// The runtime of the client (2d274d392b939799), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (ac53a2f4bb678ac3), compiled from packages/client/ of the toolkit. Do not edit.
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
 // with the credentials, an idempotency key if the operation accepts one, and retries.
 import createFetchClient, {} from './openapi-fetch.js';

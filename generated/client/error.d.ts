@@ -1,4 +1,4 @@
-// The runtime of the client (7b093f445dbb3b57), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (3c75743d568167ea), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;
@@ -102,6 +102,8 @@ export declare function throwIfAborted(signal: AbortSignal | undefined): void;
  */
 export declare function secondsToWait(response: Response, now: number): number | null;
 export declare function requestIdOf({ headers }: Response): string | null;
+/** The origin and the path of the URL. Its query may have a key, or the signature of a presigned URL. */
+export declare function placeOf(url: string): string;
 /** Said of a response that has no message of the API; it may come from a proxy or another server. */
 export declare function foreignResponse(operation: string, { ok, status, statusText, url, headers }: Response): string;
 export {};

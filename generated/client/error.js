@@ -1,4 +1,4 @@
-// The runtime of the client (07aaa43f87912423), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e5d8528741c090d5), compiled from packages/client/ of the toolkit. Do not edit.
 // The errors of the client: a class per kind, all of them ClientError.
 import { isJson } from './media-types.js';
 /** Every error that the client throws. `message` is for people and may change at any time. */
@@ -161,6 +161,11 @@ function problemOf(body) {
         details: all.map(({ details }) => details).find((details) => details !== undefined),
     };
 }
+/** The origin and the path of the URL. Its query may have a key, or the signature of a presigned URL. */
+export function placeOf(url) {
+    const { origin, pathname } = new URL(url);
+    return origin + pathname;
+}
 /** Said of a response that has no message of the API; it may come from a proxy or another server. */
 export function foreignResponse(operation, { ok, status, statusText, url, headers }) {
     const type = headers.get('content-type')?.split(';')[0] ?? 'no body';
@@ -168,6 +173,6 @@ export function foreignResponse(operation, { ok, status, statusText, url, header
     if (!ok && (type === 'no body' || isJson(type)))
         return `${operation} failed: ${said}.`;
     const hint = status === 304 || status >= 500 ? '' : ' Check `baseUrl`: it may be another server.';
-    const from = url === '' ? 'the response' : url;
+    const from = url === '' ? 'the response' : placeOf(url);
     return `${operation} failed: ${from} is not from the API (${said}, ${type}).${hint}`;
 }

@@ -1,4 +1,4 @@
-// The runtime of the client (a92db8f3edb4b310), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (c92fbd59dd8c06c1), compiled from packages/client/ of the toolkit. Do not edit.
 /** `Map.groupBy`, which Node.js 20 lacks. */
 export function groupBy(items, keyOf) {
     const groups = new Map();

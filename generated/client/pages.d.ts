@@ -1,4 +1,4 @@
-// The runtime of the client (a955864ed3bcfe12), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6188b6dc75ebabb1), compiled from packages/client/ of the toolkit. Do not edit.
 export interface ListInput {
     query?: Record<string, unknown>;
     /** The query as text, instead of `query`. */

@@ -1,4 +1,4 @@
-// The runtime of the client (ce2e2733a605fd0c), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (39bee1261e89d664), compiled from packages/client/ of the toolkit. Do not edit.
 // Iterates over lists. A page is requested when the previous one has been read. By a cursor it continues
 // after its last item: every item that exists all along appears exactly once, also if the list changes in
 // between.

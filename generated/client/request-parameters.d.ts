@@ -1,4 +1,4 @@
-// The runtime of the client (7d72b91421b3a89e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (209e5e805845e146), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Values = Record<string, unknown>;
 /** The parameters of a call by their place. */
@@ -15,6 +15,6 @@ export interface RequestParameters {
     query: string;
     headers: Record<string, string>;
 }
-/** @throws TypeError if a parameter of the path is missing, or would make it the path of another operation. */
+/** @throws TypeError if a parameter of the path is missing or results in the path of another operation. */
 export declare function encodeParameters(id: string, row: OperationRow, input?: ParameterInput): RequestParameters;
 export {};

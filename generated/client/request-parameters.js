@@ -1,7 +1,7 @@
-// The runtime of the client (02edb5821ca1108a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (062f5c147264f8b0), compiled from packages/client/ of the toolkit. Do not edit.
 // The parameters of a request as text, by their style.
 import { writeParameter } from './parameters.js';
-/** @throws TypeError if a parameter of the path is missing, or would make it the path of another operation. */
+/** @throws TypeError if a parameter of the path is missing or results in the path of another operation. */
 export function encodeParameters(id, row, input = {}) {
     const [template, fixed = ''] = row.path.split('#')[0].split('?');
     const write = (where, values = {}) => Object.entries(values).flatMap(([name, value]) => value === undefined || value === null

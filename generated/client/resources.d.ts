@@ -1,4 +1,4 @@
-// The runtime of the client (aa3315ad57f8e19e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (c1ba357ced66ffc8), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Method = (input?: any) => any;
 /** @param methods by operationId. @returns the resources of the top level. */

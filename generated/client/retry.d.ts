@@ -1,4 +1,4 @@
-// The runtime of the client (da9c240ef1a7aef3), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (1829fb66bb43ef84), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 import { ConnectionError } from './error.js';
 export type Transport = (request: Request) => Promise<Response>;
@@ -7,6 +7,7 @@ export interface LogEntry {
     /** The operationId. */
     operation: string;
     method: string;
+    /** Without the query, which may have a key. */
     url: string;
     /** 1 for the first attempt of a call. */
     attempt: number;

@@ -1,10 +1,10 @@
-// The runtime of the client (9a6e5b9edcbf13a1), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (b2b5f169817c7032), compiled from packages/client/ of the toolkit. Do not edit.
 // Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
 // OPTIONS, PUT, DELETE, and any request with an idempotency key. A body that can be read only once is not
 // retried.
 import { backOff } from './clock.js';
 import { isOtherOrigin } from './environment.js';
-import { ConnectionError, requestIdOf, secondsToWait } from './error.js';
+import { ConnectionError, placeOf, requestIdOf, secondsToWait } from './error.js';
 /** A request that keeps its constructor arguments, to create a new request for each attempt. */
 export class RepeatableRequest extends Request {
     #input;
@@ -67,7 +67,7 @@ function report({ operation, log }, { method, url }, outcome) {
     log?.({
         operation,
         method,
-        url,
+        url: placeOf(url),
         ...rest,
         status: failed ? null : response.status,
         requestId: failed ? null : requestIdOf(response),

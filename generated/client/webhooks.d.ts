@@ -1,4 +1,4 @@
-// The runtime of the client (f1793d6b46938923), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (09c739eaddf80463), compiled from packages/client/ of the toolkit. Do not edit.
 import type { components } from './types.js';
 export interface WebhookRequest {
     /** The exact body of the request, before it is parsed. */

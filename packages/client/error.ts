@@ -187,6 +187,12 @@ function problemOf(body: unknown): Problem {
   }
 }
 
+/** The origin and the path of the URL. Its query may have a key, or the signature of a presigned URL. */
+export function placeOf(url: string): string {
+  const { origin, pathname } = new URL(url)
+  return origin + pathname
+}
+
 /** Said of a response that has no message of the API; it may come from a proxy or another server. */
 export function foreignResponse(
   operation: string,
@@ -196,6 +202,6 @@ export function foreignResponse(
   const said = `${status}${statusText && ` ${statusText}`}`
   if (!ok && (type === 'no body' || isJson(type))) return `${operation} failed: ${said}.`
   const hint = status === 304 || status >= 500 ? '' : ' Check `baseUrl`: it may be another server.'
-  const from = url === '' ? 'the response' : url
+  const from = url === '' ? 'the response' : placeOf(url)
   return `${operation} failed: ${from} is not from the API (${said}, ${type}).${hint}`
 }

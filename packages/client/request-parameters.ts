@@ -20,7 +20,7 @@ export interface RequestParameters {
   headers: Record<string, string>
 }
 
-/** @throws TypeError if a parameter of the path is missing, or would make it the path of another operation. */
+/** @throws TypeError if a parameter of the path is missing or results in the path of another operation. */
 export function encodeParameters(
   id: string,
   row: OperationRow,

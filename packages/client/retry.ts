@@ -3,7 +3,7 @@
 // retried.
 import { backOff, type Clock } from './clock.ts'
 import { isOtherOrigin } from './environment.ts'
-import { ConnectionError, requestIdOf, secondsToWait } from './error.ts'
+import { ConnectionError, placeOf, requestIdOf, secondsToWait } from './error.ts'
 
 export type Transport = (request: Request) => Promise<Response>
 
@@ -12,6 +12,7 @@ export interface LogEntry {
   /** The operationId. */
   operation: string
   method: string
+  /** Without the query, which may have a key. */
   url: string
   /** 1 for the first attempt of a call. */
   attempt: number
@@ -121,7 +122,7 @@ function report(
   log?.({
     operation,
     method,
-    url,
+    url: placeOf(url),
     ...rest,
     status: failed ? null : response.status,
     requestId: failed ? null : requestIdOf(response),

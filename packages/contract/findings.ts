@@ -2,7 +2,7 @@
 import type { CheckName, Problem } from './checks.ts'
 import { encodingOf, type Json, type Operation } from '@platform-api/openapi/document.ts'
 import { encodeBody, fieldsOf, isAttachment } from './forms.ts'
-import { keyHeader, type SentRequest } from './sender.ts'
+import { keyHeader, withoutKey, type SentRequest } from './sender.ts'
 
 export interface Finding extends Problem {
   operation: string
@@ -62,8 +62,8 @@ export function createFindings(off: ReadonlyMap<CheckName, string> = new Map()):
 
 /** The request as a POSIX shell command. Files are named, not included. */
 export function curlOf({ operation, method, url: sent, parts, key }: SentRequest): string {
-  const url = key === null ? sent : sent.replaceAll(encodeURIComponent(key), '$KEY')
-  const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), quoted(url)]
+  const url = quoted(withoutKey(sent, key))
+  const words = ['curl', '-i', ...(method === 'GET' ? [] : ['-X', method]), url]
   const header = (name: string, value: string): void => {
     words.push('-H', value.includes('$KEY') ? `"${name}: ${value}"` : quoted(`${name}: ${value}`))
   }

@@ -142,6 +142,11 @@ export function keyHeader({ in: where, name, scheme }: Credential, key: string):
   return [name, scheme === 'bearer' ? `Bearer ${key}` : `Basic ${Buffer.from(key).toString('base64')}`]
 }
 
+/** The text with `$KEY` in place of the key of a query. */
+export function withoutKey(text: string, key: string | null): string {
+  return key === null ? text : text.replaceAll(writeParameter(plainParameter('path', 'key'), key), '$KEY')
+}
+
 function encodeRequest(
   operation: Operation,
   parts: RequestParts,
@@ -174,7 +179,7 @@ async function fetchResponse(
   headers: Record<string, string>,
   body: Buffer | undefined,
 ): Promise<{ status: number; headers: Headers; text: string; body: Json }> {
-  const { method, url } = request
+  const { method, url, key } = request
   try {
     const response = await fetch(url, {
       method,
@@ -193,7 +198,7 @@ async function fetchResponse(
     }
   } catch (error) {
     const { cause, message } = error as Error
-    const text = `${method} ${url}: ${(cause as Error | undefined)?.message || message}`
+    const text = withoutKey(`${method} ${url}: ${(cause as Error | undefined)?.message || message}`, key)
     if (await isReachable(base)) throw new NoResponse(text, request)
     throw new ServerUnreachable(text, { cause: error })
   }

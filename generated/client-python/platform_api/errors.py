@@ -145,7 +145,9 @@ def problem_of(response: httpx.Response) -> dict[str, Any]:
 def foreign(response: httpx.Response) -> str:
     """Describes a response that the API did not send; it may come from a proxy or another server."""
     kind = response.headers.get("content-type", "no body").split(";")[0]
-    return f"{response.status_code} ({kind}) from {response.request.url}. Check `base_url`."
+    # A query may have the signature of a presigned URL.
+    place = response.request.url.copy_with(query=None, fragment=None)
+    return f"{response.status_code} ({kind}) from {place}. Check `base_url`."
 
 
 def seconds_to_wait(response: httpx.Response) -> Optional[float]:

@@ -35,6 +35,7 @@ from platform_api import (
     verify_webhook,
 )
 from platform_api._protocol import EventDecoder
+from platform_api.errors import foreign
 
 waits: list[float] = []
 time.sleep = waits.append
@@ -180,6 +181,8 @@ def case_errors() -> None:
     equal(raises(ValidationError, lambda: client.projects.create()).details, {"field": "name"})
     error = raises(Exception, lambda: client.projects.get("prj_1"))
     equal("base_url" in str(error), True)
+    signed = httpx.Response(403, text="<Error/>", request=httpx.Request("GET", "http://s3.test/x?sig=secret"))
+    equal(foreign(signed), "403 (text/plain) from http://s3.test/x. Check `base_url`.")
     raises(ConfigurationError, lambda: Client("api.test", "x"))
     raises(ConfigurationError, lambda: Client("http://api.test", "a b"))
     os.environ.pop("PLATFORM_BASE_URL", None)

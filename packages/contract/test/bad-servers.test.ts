@@ -7,11 +7,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { operationsOf } from '@platform-api/openapi/document.ts'
 import contract from '../../../generated/openapi.json' with { type: 'json' }
 import { runContractHere, startContractCommand } from '../../../test/support/contract/contract-command.ts'
 import { startServer } from '../../../test/support/server/server.ts'
 import { isLongForm } from '../../../test/support/long-form.ts'
 import { listen } from '../../../test/support/http/listen.ts'
+import { createSender } from '../sender.ts'
 
 type Answerer = (request: IncomingMessage, response: ServerResponse) => boolean | Promise<boolean>
 
@@ -123,6 +125,23 @@ t.test('a request without a response is a finding, and the other operations are 
   t.match(out, /^createProject\n {2}no-response \(\w+\).*\n {4}expected a response\n/m)
   t.match(out, /^· Not checked: access, because POST .+: createProject\.$/m)
   t.match(out, /[12] of 4 operations succeeded/)
+})
+
+t.test('the message of a request without a response has no key', async (t) => {
+  const cutting = createServer(({ method }, response) =>
+    method === 'HEAD' ? response.end() : response.destroy(),
+  )
+  const sender = createSender(`http://127.0.0.1:${await listen(t, cutting)}`, {
+    counts: { requests: 0, waits: 0, waited: 0 },
+  })
+  const [operation] = operationsOf({
+    paths: { '/x': { get: { operationId: 'x', security: [{ key: [] }], responses: {} } } },
+    components: { securitySchemes: { key: { type: 'apiKey', in: 'query', name: 'k' } } },
+  })
+  await t.rejects(sender.send(operation, { path: {}, query: {}, headers: {} }, 'a secret'), {
+    name: 'Error',
+    message: /^GET http:\/\/127\.0\.0\.1:\d+\/x\?k=\$KEY: /,
+  })
 })
 
 t.test('a server that ends in the middle, and a run that is out of time, exit with 2', async (t) => {

@@ -457,6 +457,21 @@ t.test('an error has the status, the body and the message of the response', asyn
   t.ok(plain instanceof NotFoundError)
 })
 
+t.test('the log and the messages have no query: it may have a key or the signature of a URL', async (t) => {
+  const html = { status: 404, headers: { 'content-type': 'text/html' } }
+  const foreign = (): Response =>
+    Object.defineProperty(new Response('<html>', html), 'url', { value: 'http://s3.test/x?sig=secret' })
+  const urls: string[] = []
+  const { client: logging, sent } = answered([foreign], {
+    auth: { header_key: 'h', query_key: 'secret' },
+    log: ({ url }: Json) => void urls.push(url),
+  })
+  const error = await logging.notesGet({ path: { id: '1' } }).catch((thrown: unknown) => thrown)
+  t.match(error.message, /http:\/\/s3\.test\/x is not from the API/)
+  t.match(sent[0].url, /key=secret/)
+  t.same(urls, ['https://notes.example.com/api/notes/1'])
+})
+
 t.test('a request is repeated after 429, a POST with the same key', async (t) => {
   const late = (): Response => new Response(null, { status: 429, headers: { 'retry-after': '0' } })
   const { client: retrying, sent } = answered([late, answer({ id: '1', text: 'a' })])
