@@ -6,6 +6,7 @@ import {
   createDocument,
   createDocuments,
   createUploadedDocument,
+  requireSize,
 } from '../services/ai/knowledge/create-document.ts'
 import {
   deleteDocument,
@@ -50,8 +51,9 @@ export const aiDocuments = {
     return { status: 200, body: toDocument(await openDocumentById(db, request)) }
   },
 
-  async updateDocument(request, { db, documents, events }) {
+  async updateDocument(request, { db, documents, events, config }) {
     const { text, ...fields } = request.body
+    if (text !== undefined) requireSize(Buffer.byteLength(text), { config })
     return await db.transaction(async (tx) => {
       const previous = await openDocument(tx, request, { lock: true })
       request.ifMatch(previous)

@@ -1212,7 +1212,7 @@ export interface TryHoldLexemesRow {
  */
 export const updateDocumentSource = none<{ source: string; sha256: string; id: string }>(
   'knowledge/update-document-source',
-  `UPDATE documents SET source = $1, sha256 = $2 WHERE id = $3`,
+  `UPDATE documents SET source = $1, sha256 = $2, bytes = octet_length($1) WHERE id = $3`,
   ['source', 'sha256', 'id'],
 )
 

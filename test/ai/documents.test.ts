@@ -447,6 +447,7 @@ t.test('a new text is parsed again, and searches find the old text until then', 
     { headers: { 'if-match': etag } },
   )
   t.match(same.body, { status: 'ready', metadata: { a: 'b' } }, 'the same text is not parsed again')
+  t.equal((await person.client.put(pathOf(document), { text: 'x'.repeat(100_001) })).status, 413)
   const changed = await person.client.put(pathOf(document), { text: 'new words' })
   t.match(changed.body, {
     status: 'queued',

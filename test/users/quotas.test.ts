@@ -11,7 +11,13 @@ import { countTokens } from '../../services/ai/chat/token-estimate.ts'
 import { userLimits } from '../../services/users/limits.ts'
 import { quotaNames, quotas, type QuotaName } from '../../services/users/quotas.ts'
 import { insertedOrder } from '../support/database/db-fixtures-payments.ts'
-import { addPrice, advanceTo, cards, createCatalog, subscribe } from '../support/operations/catalog-fixtures.ts'
+import {
+  addPrice,
+  advanceTo,
+  cards,
+  createCatalog,
+  subscribe,
+} from '../support/operations/catalog-fixtures.ts'
 import { startChatFixture } from '../support/ai/chat.ts'
 import { createClient, type Reply } from '../support/http/client.ts'
 import { createApiKey, createMember } from '../support/database/db-fixtures.ts'
@@ -251,6 +257,13 @@ async function useOf(person: Person, name: string): Promise<{ limit: number; use
   return limits.find((each: { name: string }) => each.name === name)
 }
 
+/** The statements of the migration with this name. */
+function readMigration(name: string): string {
+  const migrations = resolve(import.meta.dirname, '../../prisma/migrations')
+  const folder = readdirSync(migrations).find((each) => each.endsWith(`_${name}`))!
+  return readFileSync(`${migrations}/${folder}/migration.sql`, 'utf8')
+}
+
 const errorOf = (name: string) => {
   const { status, code, constraint } = userLimits.find((limit) => limit.name === name)!.error
   return { status, code, details: { constraint, reason: 'limit_reached', limit: { name } } }
@@ -473,6 +486,22 @@ t.test('the limits of one user do not touch another, and all keys of a user coun
   t.equal(requests.reset_at, requests.resets_at)
 })
 
+t.test('document_bytes counts the new text of a document, which is refused over the limit', async (t) => {
+  const person = await server.person()
+  const { id } = (await person.client.post('/ai/knowledge', { name: unique() })).body
+  const { body } = await person.client.post(`/ai/knowledge/${id}/documents`, { text: 'short' })
+  const path = `/ai/knowledge/${id}/documents/${body.id}`
+  const change = async (length: number): Promise<Reply> =>
+    await person.client.put(path, { text: 'é'.repeat(length) })
+  t.equal((await change(25)).status, 200)
+  t.match(await useOf(person, 'document_bytes'), { used: 50 })
+  t.match(await change(26), { status: 403, body: { error: { details: { constraint: 'document_bytes' } } } })
+  t.equal((await change(1)).status, 200)
+  t.match(await useOf(person, 'document_bytes'), { used: 2 })
+  t.equal((await person.client.delete(path)).status, 204)
+  t.match(await useOf(person, 'document_bytes'), { used: 0 })
+})
+
 t.test('a user with as many unpaid orders as allowed still renews subscriptions', async (t) => {
   const { price, monthly } = await createCatalog(server)
   const person = await server.person()
@@ -524,8 +553,18 @@ t.test('the migration takes the orders that no caller created off the counts', a
     person.id,
   ])
   t.match(await useOf(person, 'pending_orders'), { used: 1 }, 'as before the migration')
-  const migrations = resolve(import.meta.dirname, '../../prisma/migrations')
-  const name = readdirSync(migrations).find((each) => each.endsWith('_quota_of_created_orders'))!
-  await pool.query(readFileSync(`${migrations}/${name}/migration.sql`, 'utf8'))
+  await pool.query(readMigration('quota_of_created_orders'))
   t.match(await useOf(person, 'pending_orders'), { used: 0 })
+})
+
+t.test('the migration counts the present texts of documents', async (t) => {
+  const person = await server.person()
+  const { id } = (await person.client.post('/ai/knowledge', { name: unique() })).body
+  await person.client.post(`/ai/knowledge/${id}/documents`, { text: 'a' })
+  const { pool } = server.services.database
+  await pool.query('DROP TRIGGER quota_document_bytes_moved ON documents')
+  await pool.query("UPDATE documents SET source = 'a longer text' WHERE knowledge_base_id = $1", [id])
+  t.match(await useOf(person, 'document_bytes'), { used: 1 }, 'as before the migration')
+  await pool.query(readMigration('bytes_of_changed_documents'))
+  t.match(await useOf(person, 'document_bytes'), { used: 13 })
 })

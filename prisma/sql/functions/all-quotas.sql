@@ -4,7 +4,8 @@
 --   owner     the user or organization that a row counts for, as an expression
 --   amount    what the rows of an owner come to, as an aggregate
 --   counted   which rows count, as a condition
---   changed   the columns whose change gives a row another owner, or changes whether it counts; or null
+--   changed   the columns whose change gives a row another owner or amount, or changes whether it counts; or
+--             null
 --   refunded  whether a deleted row frees its place
 CREATE OR REPLACE FUNCTION all_quotas(OUT quota text, OUT source text, OUT owner text, OUT amount text,
   OUT counted text, OUT changed text, OUT refunded boolean)
@@ -26,7 +27,7 @@ AS $function$
     ('uploads', 'uploads', 'user_id', 'count(*)', 'file_id IS NULL', 'file_id', true),
     ('knowledge_bases', 'knowledge_bases', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('documents', 'documents', 'owner_id', 'count(*)', 'true', NULL, true),
-    ('document_bytes', 'documents', 'owner_id', 'sum(bytes)', 'true', NULL, true),
+    ('document_bytes', 'documents', 'owner_id', 'sum(bytes)', 'true', 'bytes', true),
     ('sessions', 'ai_sessions', 'owner_id', 'count(*)', 'true', 'owner_id', true),
     ('messages', 'ai_messages', 'user_id', 'count(*)', 'true', NULL, true),
     ('pending_orders', 'orders', 'coalesce(owner_id, customer_id)', 'count(*)',

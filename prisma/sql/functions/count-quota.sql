@@ -40,12 +40,13 @@ BEGIN
   LOOP
     FETCH changes INTO owner, amount;
     EXIT WHEN NOT FOUND;
-    -- A row that changes its owner, such as a project of a deleted user, is not refused. A transfer of a
-    -- project is.
+    -- A row whose amount grows may be refused. A row that changes its owner, such as a project of a deleted
+    -- user, is not refused; a transfer of a project may be.
     PERFORM change_quota(TG_ARGV[0], owner, amount, CASE TG_OP
       WHEN 'INSERT' THEN true
       WHEN 'DELETE' THEN false
-      ELSE amount > 0 AND current_setting('platform.transfer', true) = 'on'
+      ELSE amount > 0
+        AND (TG_ARGV[2] <> 'count(*)' OR current_setting('platform.transfer', true) = 'on')
     END);
   END LOOP;
   CLOSE changes;

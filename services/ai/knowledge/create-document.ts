@@ -199,7 +199,11 @@ export async function createUploadedDocument<Reply>(
   }
 }
 
-function requireSize(bytes: number, { config: { documentMaxBytes } }: CreateDocumentServices): void {
+/** Throws 413 for a document of more than DOCUMENT_MAX_BYTES. */
+export function requireSize(
+  bytes: number,
+  { config: { documentMaxBytes } }: Pick<CreateDocumentServices, 'config'>,
+): void {
   if (bytes > documentMaxBytes) throw payloadTooLarge(documentMaxBytes)
 }
 
