@@ -604,13 +604,18 @@ export interface ListStaleMessagesRow {
 }
 
 /**
- * The workspaces of knowledge bases.
+ * The workspaces of those knowledge bases that the user may read, which are those that a search reads.
  * @see prisma/sql/chat/list-workspaces.sql
  */
-export const listWorkspaces = many<{ knowledge_base_ids: readonly string[] }, ListWorkspacesRow>(
+export const listWorkspaces = many<{ knowledge_base_ids: readonly string[]; user_id: string; project_ids: readonly string[] | null }, ListWorkspacesRow>(
   'chat/list-workspaces',
-  `SELECT DISTINCT workspace_id FROM knowledge_bases WHERE id = ANY($1)`,
-  ['knowledge_base_ids'],
+  `SELECT DISTINCT k.workspace_id FROM knowledge_bases k
+WHERE k.id = ANY($1) AND CASE WHEN k.workspace_id = $2 THEN $3::text[] IS NULL
+  ELSE ($3::text[] IS NULL OR k.workspace_id = ANY($3)) AND EXISTS (
+    SELECT 1 FROM members r
+    WHERE r.project_id = k.workspace_id AND r.user_id = $2 AND r.ai_role IS NOT NULL
+      AND r.project_status <> 'deleted') END`,
+  ['knowledge_base_ids', 'user_id', 'project_ids'],
   { reads: true },
 )
 export interface ListWorkspacesRow {

@@ -45,6 +45,19 @@ t.test('a removed member gets nothing of a deleted knowledge base of the project
   t.same((await member.api.getMessage({ path: { id: first.id } })).citations, [])
 })
 
+t.test('a session whose knowledge base its owner can no longer read remembers its answers', async (t) => {
+  const [owner, member] = [await server.person(), await server.person()]
+  const path = { id: (await owner.api.createProject({ body: { name: 'Harbour' } })).id }
+  const membership = { id: await createMember(server, path.id, member.id, 'viewer') }
+  const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${owner.key}`), path.id)
+  const { id: session } = await member.api.createSession({ body: { knowledge_base_ids: [base] } })
+  await owner.api.removeMember({ path: { ...path, member_id: membership.id } })
+  modelServer.script = { answer: 'It is a lantern.' }
+  await member.api.createChat({ body: { message: 'What is it?', session_id: session } })
+  await member.api.createChat({ body: { message: 'Say it again!', session_id: session } })
+  t.match(lastPrompt(), 'It is a lantern.')
+})
+
 t.test('the owner of a deleted knowledge base still sees the citations, as stale', async (t) => {
   const base = await addKnowledgeBase(database, await principals.authenticate(`Bearer ${key}`))
   await addDocument(database, base, treasure)

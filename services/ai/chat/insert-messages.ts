@@ -13,6 +13,7 @@ import type { AnswerFormat } from './answer-format.ts'
 import type { GenerationTask } from './live-answer.ts'
 import { findMessage, type HistoryMessage, type OwnedMessage } from './messages.ts'
 import { contextWindowOf, requireFits, reservationFor, type Conversation } from './prompt.ts'
+import { callerParameters } from '../search/scope.ts'
 import { findSession, titleFrom, type OwnedSession } from './sessions.ts'
 
 interface InsertServices {
@@ -92,7 +93,7 @@ export async function insertAnswer(
   const knowledgeBaseIds = await knowledgeBasesFor(tx, { principal, session, model, body })
   if (session !== null && session.title === null)
     await setTitle(tx, services, session, titleFrom(conversation.question))
-  const workspaceIds = await sourceWorkspaces(tx, knowledgeBaseIds, history)
+  const workspaceIds = await sourceWorkspaces(tx, principal, knowledgeBaseIds, history)
   const reserved = reservationFor(conversation, contextWindow, knowledgeBaseIds.length > 0)
   const id = newId('msg')
   const projectId = body.project_id ?? session?.project_id ?? null
@@ -175,10 +176,14 @@ async function setTitle(
 /** The workspaces whose documents may be part of an answer, directly or through the history. */
 async function sourceWorkspaces(
   db: Db,
+  principal: Principal,
   knowledgeBaseIds: string[],
   history: HistoryMessage[],
 ): Promise<string[]> {
-  const direct = await sql.listWorkspaces(db, { knowledge_base_ids: knowledgeBaseIds })
+  const direct = await sql.listWorkspaces(db, {
+    ...callerParameters(principal),
+    knowledge_base_ids: knowledgeBaseIds,
+  })
   const ids = direct.map(({ workspace_id: workspace }) => workspace)
   return [...new Set(ids.concat(history.flatMap(({ workspace_ids: workspaces }) => workspaces)))]
 }
