@@ -1,6 +1,6 @@
 // Mutations of a valid value that each break one constraint of its schema.
 import fc from 'fast-check'
-import { isDiscriminated } from '@platform-api/openapi/discriminators.ts'
+import { chosenAlternative, isDiscriminated } from '@platform-api/openapi/discriminators.ts'
 import { schemaOf, type Json } from '@platform-api/openapi/document.ts'
 import { valuesOf } from './values.ts'
 
@@ -13,7 +13,9 @@ export interface Mutation {
 
 /** Mutates the value and everything in it. A mutation may still be valid; the caller must validate it. */
 export function mutationsOf(document: Json, node: Json, value: Json, name = ''): Mutation[] {
-  const schema = chosenAlternative(document, schemaOf(document, node), value)
+  const whole = schemaOf(document, node)
+  const chosen = isDiscriminated(whole) ? chosenAlternative(whole, value) : undefined
+  const schema = chosen === undefined ? whole : schemaOf(document, chosen)
   const own = valueMutations(schema, value).map(({ keyword, value: broken }) => ({
     field: name,
     keyword,
@@ -75,14 +77,6 @@ function partsOf(schema: Json, value: Json): Json[] {
       .map((name) => dependentSchemas[name]),
     ...[then, otherwise].filter((part) => part !== undefined),
   ]
-}
-
-/** The alternative that the value chooses by its discriminator, if the schema has one. */
-function chosenAlternative(document: Json, schema: Json, value: Json): Json {
-  if (!isDiscriminated(schema)) return schema
-  const { propertyName, mapping = {} } = schema.discriminator
-  const $ref = mapping[value?.[propertyName]]
-  return $ref === undefined ? schema : schemaOf(document, { $ref })
 }
 
 function within(name: string, property: string): string {
@@ -161,7 +155,8 @@ function valueMutations(schema: Json, value: Json): Array<{ keyword: string; val
             ? 'maybe'
             : { wrong: true },
     )
-  if (schema.enum !== undefined) add('enum', types.includes('string') ? 'not-in-the-contract' : 987654321)
+  const isText = types.includes('string') || typeof value === 'string'
+  if (schema.enum !== undefined) add('enum', isText ? 'not-in-the-contract' : 987654321)
   if (schema.const !== undefined)
     add('const', types.includes('string') ? 'not-in-the-contract' : !schema.const)
   if (schema.maxLength !== undefined)

@@ -6,6 +6,7 @@ import { basename, dirname, join, normalize, relative, resolve } from 'node:path
 import compactJson from 'json-stringify-pretty-compact'
 import openapiTS, { astToString } from 'openapi-typescript'
 import type { Config } from '@platform-api/openapi/config.ts'
+import { discriminatedIn, isMapped } from '@platform-api/openapi/discriminators.ts'
 import { operationsOf } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { keysOfFragment, valueAt } from '@platform-api/openapi/json-pointer.ts'
@@ -101,6 +102,8 @@ export async function generateProject(
 /** A property with a default is optional: the server does not fill it in. */
 export async function typesOf(document: object): Promise<string> {
   const copy: any = structuredClone(document)
+  // Each alternative has its values already; openapi-typescript would replace the property.
+  for (const schema of discriminatedIn(copy).filter(isMapped)) delete schema.discriminator
   forTypes(copy)
   withoutOtherReferences(copy)
   const text = astToString(

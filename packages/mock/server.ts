@@ -3,6 +3,7 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import replyFrom from '@fastify/reply-from'
+import { addDiscriminatorValues } from '@platform-api/openapi/discriminators.ts'
 import { patternOf } from '@platform-api/openapi/path-template.ts'
 import {
   isJson,
@@ -68,7 +69,9 @@ export async function createMock({
   real,
   onAnswer = () => {},
 }: MockOptions): Promise<FastifyInstance> {
-  const document = withExamples(withResourceIds(withMergedParts(contract)))
+  const merged = withMergedParts(contract)
+  addDiscriminatorValues(merged)
+  const document = withExamples(withResourceIds(merged))
   const app = Fastify({
     forceCloseConnections: true,
     bodyLimit: maxBodyBytes,

@@ -1,8 +1,9 @@
 // `oneOf` with a `discriminator`: the value of one property chooses the alternative. The values are those of
-// the property's `const` or `enum` in the alternative, else those of `mapping`, else the schema's name.
+// `mapping`, else those of the property's `const` or `enum` in the alternative, else the schema's name.
 import { resolve } from './resolve.ts'
 import { groupBy } from './group-by.ts'
 import { visitSchemas } from './schema-places.ts'
+import { propertiesOf } from './views.ts'
 
 type Json = any
 
@@ -14,7 +15,18 @@ export function isDiscriminated(schema: Json): boolean {
 /** Whether `mapping` has every alternative, as `addDiscriminatorValues` leaves it. */
 export function isMapped(schema: Json): boolean {
   const mapped = Object.values(schema.discriminator.mapping ?? {})
-  return schema.oneOf.every(({ $ref }: Json) => mapped.includes($ref))
+  return schema.oneOf.every((alternative: Json) => mapped.includes(referenceOf(alternative)))
+}
+
+/** The alternative that the value chooses. */
+export function chosenAlternative({ oneOf, discriminator }: Json, value: Json): Json | undefined {
+  const $ref = discriminator.mapping?.[value?.[discriminator.propertyName]]
+  return $ref && oneOf.find((alternative: Json) => referenceOf(alternative) === $ref)
+}
+
+/** The `$ref` of an alternative, which may have values beside it. */
+function referenceOf({ $ref, allOf }: Json): string | undefined {
+  return $ref ?? allOf?.[0]?.$ref
 }
 
 /** The values that `const` or `enum` allows; null without both. */
@@ -22,40 +34,51 @@ export function listedValues(property: Json): unknown[] | null {
   return property?.const === undefined ? (property?.enum ?? null) : [property.const]
 }
 
-/** The `$ref` of the alternative for each value of the property. */
-function alternativesByValue(document: Json, schema: Json): Map<string, string> {
-  const { propertyName, mapping = {} } = schema.discriminator
-  return new Map(
-    schema.oneOf.flatMap(({ $ref }: Json) => {
-      const property = resolve(document, { $ref }).properties[propertyName]
-      const listed = listedValues(resolve(document, property))
-      const name = String($ref).split('/').at(-1)!
-      const mapped = Object.keys(mapping).filter((value) => [$ref, name].includes(mapping[value]))
-      const values = listed ?? (mapped.length > 0 ? mapped : [name])
-      return values.map((value) => [value, $ref])
-    }),
-  )
+interface Alternative {
+  $ref: string
+  /** Of the property; null if it may have any. */
+  listed: unknown[] | null
+  /** The values that choose the alternative. */
+  values: unknown[]
+}
+
+/** null if an alternative is no `$ref`, or no value of the property chooses it alone. */
+function alternativesOf(document: Json, { oneOf, discriminator }: Json): Alternative[] | null {
+  const { propertyName, mapping = {} } = discriminator
+  const found: Alternative[] = []
+  for (const { $ref } of oneOf) {
+    const property = $ref && propertiesOf(document, { $ref })[propertyName]
+    if (property === undefined) return null
+    const listed = listedValues(resolve(document, property))
+    const name = String($ref).split('/').at(-1)!
+    const mapped = Object.keys(mapping).filter((value) => [$ref, name].includes(mapping[value]))
+    const others = (listed ?? [name]).filter((value) => !Object.hasOwn(mapping, String(value)))
+    const allowed = mapped.filter((value) => listed?.includes(value) !== false)
+    const values = allowed.length > 0 ? allowed : mapped.length > 0 ? listed! : others
+    found.push({ $ref, listed, values })
+  }
+  const all = found.flatMap(({ values }) => values)
+  const isChosen = found.every(({ values }) => values.length > 0) && new Set(all).size === all.length
+  return isChosen ? found : null
 }
 
 /**
- * Completes each `mapping`, and writes the values into alternatives whose property has neither `const` nor
- * `enum`. Everything that reads the document then finds them there. Leaves out a schema with an alternative
- * that is no `$ref` or lacks the property, as contracts of others may have. Changes the document.
+ * Completes each `mapping`, and writes the values beside the `$ref` of each alternative whose property may
+ * have others. Everything that reads the document then finds them there. Leaves out a schema whose
+ * alternatives the property cannot choose, as contracts of others may have. Changes the document.
  */
 export function addDiscriminatorValues(document: Json): void {
   for (const schema of discriminatedIn(document)) {
+    const alternatives = alternativesOf(document, schema)
+    if (alternatives === null) continue
     const { propertyName } = schema.discriminator
-    const hasProperty = ({ $ref }: Json): boolean =>
-      $ref !== undefined && resolve(document, { $ref })?.properties?.[propertyName] !== undefined
-    if (!schema.oneOf.every(hasProperty)) continue
-    const byValue = alternativesByValue(document, schema)
-    schema.discriminator = { ...schema.discriminator, mapping: Object.fromEntries(byValue) }
-    for (const [ref, pairs] of groupBy(byValue, ([, ref]) => ref)) {
-      const alternative = resolve(document, { $ref: ref })
-      const property = alternative.properties[propertyName]
-      if (listedValues(resolve(document, property)) === null)
-        alternative.properties[propertyName] = { ...property, enum: pairs.map(([value]) => value) }
-    }
+    const mapping = alternatives.flatMap(({ $ref, values }) => values.map((value) => [value, $ref]))
+    schema.discriminator = { ...schema.discriminator, mapping: Object.fromEntries(mapping) }
+    schema.oneOf = alternatives.map(({ $ref, listed, values }) =>
+      listed?.every((value) => values.includes(value))
+        ? { $ref }
+        : { allOf: [{ $ref }, { properties: { [propertyName]: { enum: values } } }] },
+    )
   }
 }
 
@@ -72,8 +95,8 @@ export function discriminatedIn(document: Json): Json[] {
 export function choosingProperties(document: Json): Map<string, Set<string>> {
   const found = new Map<string, Set<string>>()
   for (const { oneOf, discriminator } of discriminatedIn(document))
-    for (const { $ref } of oneOf) {
-      const name = String($ref).split('/').at(-1)!
+    for (const alternative of oneOf) {
+      const name = String(referenceOf(alternative)).split('/').at(-1)!
       found.set(name, (found.get(name) ?? new Set()).add(discriminator.propertyName))
     }
   return found
@@ -85,20 +108,20 @@ export function choosingProperties(document: Json): Map<string, Set<string>> {
  */
 export function withChosenAlternative(schema: Json): Json {
   const { oneOf: _, discriminator, ...rest } = schema
-  const one = choices(discriminator)
+  const one = choices(schema)
   const known = chooses(discriminator.propertyName, Object.keys(discriminator.mapping))
   return { ...rest, allOf: [...(rest.allOf ?? []), known, ...one] }
 }
 
 /** The same schema with nested conditions, because a serializer merges the parts of `allOf`. */
 export function withNestedAlternatives(schema: Json): Json {
-  const { oneOf: _, discriminator, ...rest } = schema
-  const all = choices(discriminator)
+  const { oneOf: _, discriminator: __, ...rest } = schema
+  const all = choices(schema)
   const nested = all.slice(0, -1).reduceRight((other, one) => ({ ...one, else: other }), all.at(-1)!.then)
   return { ...rest, ...nested }
 }
 
-function choices({ propertyName, mapping }: Json): Array<{ if: Json; then: Json }> {
+function choices({ oneOf, discriminator: { propertyName, mapping } }: Json): Array<{ if: Json; then: Json }> {
   const byRef = groupBy(Object.entries<string>(mapping), ([, ref]) => ref)
   return [...byRef].map(([$ref, pairs]) => ({
     if: chooses(
@@ -106,7 +129,7 @@ function choices({ propertyName, mapping }: Json): Array<{ if: Json; then: Json 
       pairs.map(([value]) => value),
     ),
     // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
-    then: { $ref },
+    then: oneOf.find((alternative: Json) => referenceOf(alternative) === $ref),
   }))
 }
 

@@ -2,7 +2,7 @@
 // answers; the server must not send them before the spec declares them.
 //   exact:     an object in an answer has only the declared properties, an enum only the declared values
 //   published: the same answers, open for what later versions add
-import { choosingProperties } from '@platform-api/openapi/discriminators.ts'
+import { choosingProperties, isDiscriminated } from '@platform-api/openapi/discriminators.ts'
 import { methods } from '@platform-api/openapi/methods.ts'
 import { resolve } from '@platform-api/openapi/resolve.ts'
 import { mapSubschemas } from '@platform-api/openapi/subschemas.ts'
@@ -52,6 +52,7 @@ export function publishedDocument(document: Json): Json {
     extendComponent(schema.$ref)
     const { anyOf, ...rest } = schema
     const own = mapSubschemas(rest, extensible)
+    if (isDiscriminated(schema)) own.oneOf = schema.oneOf
     // The values of an enum stay beside the other alternatives, such as null.
     return anyOf === undefined ? own : { ...own, anyOf: anyOf.flatMap(alternativesOf) }
   }

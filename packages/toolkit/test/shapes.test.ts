@@ -68,6 +68,30 @@ const document = {
       }),
       get: operation('getNote', 'Route', { responses: answer(json(ref('Note'))) }),
     },
+    '/pets': {
+      post: operation('addPet', 'Route', {
+        requestBody: {
+          required: true,
+          content: json({
+            oneOf: [
+              ref('Pet'),
+              ref('Feline'),
+              {
+                oneOf: [ref('Tiger'), ref('Lion')],
+                discriminator: {
+                  propertyName: 'name',
+                  mapping: { 'zoo.tiger': 'Tiger', 'zoo.lion': 'Lion' },
+                },
+              },
+            ],
+          }),
+        },
+        responses: answer(json({})),
+      }),
+    },
+    '/tigers': {
+      post: operation('addTiger', 'Route', { requestBody: { required: true, content: json(ref('Tiger')) } }),
+    },
     '/words': {
       put: operation('putWords', 'Route', {
         requestBody: {
@@ -157,6 +181,33 @@ const document = {
         oneOf: [ref('Cat'), ref('Dog')],
         discriminator: { propertyName: 'kind' },
       },
+      // One list of values for both alternatives, of which the mapping names one each.
+      Pet: {
+        oneOf: [ref('Hamster'), ref('Snake')],
+        discriminator: { propertyName: 'sort', mapping: { hamster: 'Hamster', snake: 'Snake' } },
+      },
+      PetSort: { type: 'string', enum: ['hamster', 'snake'] },
+      Hamster: {
+        type: 'object',
+        required: ['sort'],
+        properties: { sort: ref('PetSort'), wheel: { type: 'integer' } },
+      },
+      Snake: {
+        type: 'object',
+        required: ['sort'],
+        properties: { sort: ref('PetSort'), length: { type: 'integer' } },
+      },
+      // Alternatives of two unions with other values, whose property is that of a parent.
+      Beast: { type: 'object', required: ['name'], properties: { name: { type: 'string' } } },
+      Tiger: { allOf: [ref('Beast')] },
+      Lion: { allOf: [ref('Beast')] },
+      Feline: {
+        oneOf: [ref('Tiger'), ref('Lion')],
+        discriminator: {
+          propertyName: 'name',
+          mapping: { tiger: '#/components/schemas/Tiger', lion: '#/components/schemas/Lion' },
+        },
+      },
       Word: { anyOf: [ref('Word'), { allOf: [ref('Word'), { type: 'string' }] }, { type: 'boolean' }] },
       Note: { oneOf: [ref('Plain'), ref('Quote')], discriminator: { propertyName: 'sort' } },
       Plain: {
@@ -198,6 +249,14 @@ export const route2 = {
   },
   async getNote() {
     return { status: 200, body: { sort: 'plain' } }
+  },
+  async addPet({ body }) {
+    if ('sort' in body) return { status: 200, body: body.sort === 'snake' ? body.length : body.wheel }
+    const names: 'tiger' | 'lion' | 'zoo.tiger' | 'zoo.lion' = body.name
+    return { status: 200, body: names }
+  },
+  async addTiger() {
+    return { status: 200, body: {} }
   },
   async putWords() {
     return { status: 200, body: {} }
@@ -304,6 +363,19 @@ t.test('a schema that is a part or an alternative of itself', async (t) => {
   t.equal(await send({ kind: 'Cat' }), 400, 'a child has its own properties')
   t.equal(await send({ claws: 1 }), 400, 'and those of its parent')
   t.equal(await send(1), 400)
+})
+
+t.test('alternatives that share values, a property or other unions', async (t) => {
+  const send = async (url: string, body: object): Promise<[number, any]> => {
+    const request = { type: 'application/json', payload: JSON.stringify(body) }
+    return (await both(t, ['POST', url], request))[0]
+  }
+  t.same(await send('/pets', { sort: 'hamster', wheel: 1 }), [200, 1])
+  t.same(await send('/pets', { sort: 'snake', length: 2 }), [200, 2])
+  for (const name of ['tiger', 'lion', 'zoo.tiger', 'zoo.lion'])
+    t.same(await send('/pets', { name }), [200, name])
+  t.equal((await send('/pets', { name: 'siberian' }))[0], 400)
+  t.equal((await send('/tigers', { name: 'siberian' }))[0], 200, 'the schema itself takes any value')
 })
 
 t.test('ranges of media types', async (t) => {
