@@ -6,26 +6,32 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Takes the source that has been due for the longest time, of a workspace that has no other sync. A lease
- * that has ended is of a worker that died.
+ * Takes a due source of an owner who has no other sync: first of the owner whose last turn is the longest ago,
+ * then the source that has been due for the longest time. A lease that has ended is of a worker that died.
  * @see prisma/sql/sources/claim-source.sql
  */
 export const claimSource = optional<{ lease_seconds: number }, ClaimSourceRow>(
   'sources/claim-source',
-  `UPDATE knowledge_sources s
-SET status = 'syncing', run = s.run + 1, leased_until = now() + $1 * interval '1 second'
-FROM knowledge_bases b
-WHERE b.id = s.knowledge_base_id AND s.id = (
-  SELECT due.id
+  `WITH next AS MATERIALIZED (
+  SELECT due.id, coalesce(p.owner_id, k.workspace_id) AS owner_id
   FROM knowledge_sources due JOIN knowledge_bases k ON k.id = due.knowledge_base_id
     LEFT JOIN projects p ON p.id = k.project_id
+    LEFT JOIN source_turns t ON t.owner_id = coalesce(p.owner_id, k.workspace_id)
   WHERE due.next_sync_at <= now() AND (due.leased_until IS NULL OR due.leased_until < now())
     AND (k.project_id IS NULL OR p.status = 'active')
-    AND NOT EXISTS (
-      SELECT FROM knowledge_sources busy JOIN knowledge_bases o ON o.id = busy.knowledge_base_id
-      WHERE busy.leased_until >= now() AND o.workspace_id = k.workspace_id)
-  ORDER BY due.next_sync_at LIMIT 1 FOR NO KEY UPDATE OF due SKIP LOCKED
+    AND coalesce(p.owner_id, k.workspace_id) NOT IN (
+      SELECT coalesce(q.owner_id, o.workspace_id)
+      FROM knowledge_sources busy JOIN knowledge_bases o ON o.id = busy.knowledge_base_id
+        LEFT JOIN projects q ON q.id = o.project_id
+      WHERE busy.leased_until >= now())
+  ORDER BY t.claimed_at NULLS FIRST, due.next_sync_at LIMIT 1 FOR NO KEY UPDATE OF due SKIP LOCKED
+), turn AS (
+  INSERT INTO source_turns (owner_id, claimed_at) SELECT owner_id, now() FROM next
+  ON CONFLICT (owner_id) DO UPDATE SET claimed_at = excluded.claimed_at
 )
+UPDATE knowledge_sources s
+SET status = 'syncing', run = s.run + 1, leased_until = now() + $1 * interval '1 second'
+FROM next WHERE s.id = next.id
 RETURNING s.id, s.run, s.type, s.url, s.knowledge_base_id, s.created_by, s.failures`,
   ['lease_seconds'],
 )
@@ -257,7 +263,7 @@ export interface ListSourcesRow {
 
 /**
  * Serializes the claims of sources until the end of the transaction: two claims at once do not see each
- * other's sync of the same workspace.
+ * other's sync of the same owner.
  * @see prisma/sql/sources/lock-claims.sql
  */
 export const lockClaims = one<{}, LockClaimsRow>(

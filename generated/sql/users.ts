@@ -47,6 +47,7 @@ export const deleteDataOfUser = none<{ id: string; email: string }>(
   keys AS (DELETE FROM api_keys WHERE user_id = $1),
     usage_outside_projects AS (DELETE FROM usage_counts WHERE user_id = $1 AND project_id = ''),
   answers AS (DELETE FROM idempotency_records WHERE owner_id = $1),
+  turns AS (DELETE FROM source_turns WHERE owner_id = $1),
   invitations_of_user AS (DELETE FROM invitations WHERE user_id = $1 OR email = $2),
   endpoints AS (
     UPDATE webhook_endpoints SET deleted_at = now(), enabled = false, disabled_reason = NULL, secret = '', previous_secret = NULL,

@@ -389,11 +389,7 @@ t.test('a sync that is killed is begun again without duplicates', async (t) => {
   const first = syncAll({}, stop.signal)
   await hanging.promise
   const other = await add(person, base, { type: 'page', url: `${url}/1` })
-  t.equal(
-    await sql.claimSource(database, { lease_seconds: 1 }),
-    undefined,
-    'one sync of the workspace at once',
-  )
+  t.equal(await sql.claimSource(database, { lease_seconds: 1 }), undefined, 'one sync of the owner at once')
   const path = `/ai/knowledge/${base}/sources/${source.id}`
   t.equal((await person.client.get(path)).body.status, 'syncing')
   t.equal((await person.client.post(`${path}/sync`)).body.status, 'syncing')
@@ -444,9 +440,10 @@ async function settlesAtOnce(promise: Promise<unknown>): Promise<boolean> {
   return settled
 }
 
-t.test('two workers do not sync two sources of a workspace at once', async (t) => {
+t.test('two workers do not sync two sources of an owner at once', async (t) => {
   const person = await server.person()
-  for (const base of [await createBase(person), await createBase(person)])
+  const { id: project } = (await person.client.post('/projects', { name: 'Web' })).body
+  for (const base of [await createBase(person), await createBase(person, project)])
     await add(person, base, { type: 'page', url: 'https://example.com/claimed' })
   let other: Promise<sql.ClaimSourceRow | undefined> | undefined
   const claimed = await database.transaction(async (tx) => {
@@ -458,6 +455,39 @@ t.test('two workers do not sync two sources of a workspace at once', async (t) =
   t.ok(claimed)
   t.equal(await other, undefined)
   await database.prisma.knowledgeSource.deleteMany({ where: { url: 'https://example.com/claimed' } })
+})
+
+t.test('owners take turns, however many sources and projects they have', async (t) => {
+  const one = await server.person()
+  const { id: project } = (await one.client.post('/projects', { name: 'Web' })).body
+  const other = await server.person()
+  const { knowledgeSource } = database.prisma
+  const names = new Map<string, string>()
+  // In the order in which they are due.
+  for (const [i, [name, person, base]] of [
+    ['first', one, await createBase(one)] as const,
+    ['second', one, await createBase(one, project)] as const,
+    ['other', other, await createBase(other)] as const,
+  ].entries()) {
+    const { id } = await add(person, base, { type: 'page', url: 'https://example.com/turns' })
+    names.set(id, name)
+    await knowledgeSource.update({ where: { id }, data: { nextSyncAt: new Date(i) } })
+  }
+  const claim = async (): Promise<string | undefined> => names.get((await claimSource(database))?.id ?? '')
+  const end = async (data: { nextSyncAt?: null } = {}): Promise<unknown> =>
+    await knowledgeSource.updateMany({
+      where: { leasedUntil: { not: null } },
+      data: { leasedUntil: null, ...data },
+    })
+  t.same([await claim(), await claim(), await claim()], ['first', 'other', undefined], 'one of each owner')
+  await end()
+  t.equal(await claim(), 'first', 'the one whose turn is the longest ago')
+  await end({ nextSyncAt: null })
+  t.equal(await claim(), 'other', 'not the source that is due for the longest time')
+  await end()
+  t.equal(await claim(), 'second')
+  await end()
+  await knowledgeSource.deleteMany({ where: { url: 'https://example.com/turns' } })
 })
 
 t.test('a document of two sources that are deleted at once is deleted', async (t) => {

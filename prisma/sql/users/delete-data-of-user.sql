@@ -15,6 +15,7 @@ WITH sign_ins_of_user AS (DELETE FROM sign_ins WHERE user_id = :id),
   -- The usage of a project stays the sum of what all have used in it.
   usage_outside_projects AS (DELETE FROM usage_counts WHERE user_id = :id AND project_id = ''),
   answers AS (DELETE FROM idempotency_records WHERE owner_id = :id),
+  turns AS (DELETE FROM source_turns WHERE owner_id = :id),
   invitations_of_user AS (DELETE FROM invitations WHERE user_id = :id OR email = :email),
   endpoints AS (
     UPDATE webhook_endpoints SET {webhooks/deleted-endpoint} WHERE user_id = :id AND deleted_at IS NULL

@@ -1,4 +1,5 @@
-// The source worker: syncs the sources that are due, one of each workspace at once.
+// The source worker: syncs the sources that are due, one of each owner at once. Owners take turns, so
+// that a user with many sources at slow sites does not delay the others.
 import * as sql from '../../../generated/sql/sources.ts'
 import type { Db } from '../../../infra/database/database.ts'
 import { WorkerLoop, type BackgroundWorker } from '../../../infra/jobs/worker-loop.ts'
@@ -29,7 +30,7 @@ export function createSourceWorker({
   }
 }
 
-/** Claims the source that has been due for the longest time. */
+/** Claims a due source of the owner whose turn it is. */
 export async function claimSource(db: Db): Promise<sql.ClaimSourceRow | undefined> {
   return await db.transaction(async (tx) => {
     await sql.lockClaims(tx)
