@@ -282,6 +282,34 @@ t.test('implausible token counts of a provider are ignored', async (t) => {
   }
 })
 
+t.test('thoughts count as tokens if the provider reports none', async (t) => {
+  const thoughts = Array.from({ length: 50 }, () => 'perhaps another thought ')
+  const usage = async (): Promise<any> => (await person.client.get('/ai/usage')).body
+  for (const script of [
+    { thoughts, answer: 'Yes.' },
+    { pieces: ['<think>', ...thoughts, '</think>', 'Yes.'] },
+  ]) {
+    modelServer.script = { ...script, variants: ['no_usage'] }
+    const { body } = await person.client.post('/ai/chat', { message: 'Think!' })
+    t.equal(body.message.content, 'Yes.')
+    t.ok(body.usage.completion_tokens > 150, `${body.usage.completion_tokens} of an answer`)
+  }
+
+  modelServer.script = { thoughts, fault: { kind: 'hang', after: 0 } }
+  const opened = await streamChat(fixture, person, { message: 'Think!' })
+  const { data } = await opened.next()
+  const { body: canceled } = await person.client.post(`/ai/messages/${data.id}/cancel`)
+  t.ok(canceled.usage.completion_tokens > 150, `${canceled.usage.completion_tokens} of a canceled answer`)
+  await opened.close()
+
+  const before = await usage()
+  modelServer.script = { thoughts, fault: { kind: 'reset', after: 0 } }
+  t.equal((await person.client.post('/ai/chat', { message: 'Think!' })).status, 503)
+  const after = await usage()
+  t.ok(after.completion_tokens > before.completion_tokens + 150, 'of a failed answer')
+  t.ok(after.prompt_tokens > before.prompt_tokens, 'the model has got the prompt')
+})
+
 t.test('if the embedding model fails, passages are found by words', async (t) => {
   const own = await startChatFixture(t, { embeddings: { model: 'embedder', dimensions: 64 } })
   const key = await own.server.services.principals.authenticate(`Bearer ${own.person.key}`)

@@ -141,6 +141,9 @@ async function streamFromProvider(
       answer.provider = name
     },
     onToolCalls: (calls: ToolCall[]) => answer.setToolCalls(calls),
+    onThoughts: (text: string) => {
+      answer.thoughts += text
+    },
   }
   const { finishReason, usage, toolCalls } =
     task.format === null

@@ -238,7 +238,7 @@ export class Generations {
       ...partial,
       status: 'failed',
       // A provider that refused the request has not processed the prompt.
-      promptTokens: answer.isEmpty && answer.withheld === '' ? 0 : partial.promptTokens,
+      promptTokens: answer.hasBegun ? partial.promptTokens : 0,
       error: error instanceof ApiError ? error : new ApiError(500, 'SERVER_ERROR', 'Something went wrong.'),
     }
   }

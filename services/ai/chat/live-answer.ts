@@ -58,6 +58,8 @@ export class LiveAnswer implements AnswerContent {
   refusal: string | null = null
   /** Text of the model that no client receives. Its tokens count. */
   withheld = ''
+  /** Thoughts of the model, which no client receives either. Their tokens count too. */
+  thoughts = ''
   /** How many passages the search found; null before the search. */
   passages: number | null = null
   /** Tokens of the prompt; 0 until the prompt is known. */
@@ -93,10 +95,15 @@ export class LiveAnswer implements AnswerContent {
     return this.parts.length === 0 && this.toolCalls.length === 0
   }
 
+  /** Whether the model has begun to generate, as far as that is known. */
+  get hasBegun(): boolean {
+    return !this.isEmpty || this.withheld !== '' || this.thoughts !== ''
+  }
+
   /** The tokens of the answer, estimated. */
   countTokens(): number {
     const calls = this.toolCalls.map(({ name, arguments: args }) => name + args)
-    return countTokens([this.content, this.withheld, ...calls].join(''))
+    return countTokens([this.content, this.withheld, this.thoughts, ...calls].join(''))
   }
 
   /** Aborted when the generation must stop. */

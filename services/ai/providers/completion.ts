@@ -64,6 +64,8 @@ export interface CompletionRequest extends ModelOptions {
   onProvider?: (name: string) => void
   /** Called with the calls so far when there are more of them, or more of their arguments. */
   onToolCalls?: (calls: ToolCall[]) => void
+  /** Called with thoughts of the model, also of an attempt that fails and is repeated. */
+  onThoughts?: (text: string) => void
 }
 
 export interface CompletionOptions {
@@ -162,6 +164,7 @@ async function streamAnswer(
       if (events === null) break
       const { delta, error } = answer.add(events)
       if (answer.hasGrown) deadlines.progress()
+      if (answer.thoughts !== '') request.onThoughts?.(answer.thoughts)
       if (delta !== '') onText(delta)
       if (answer.hasCalled) request.onToolCalls?.(answer.begunCalls)
       if (error !== null) throw error

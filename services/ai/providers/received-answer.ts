@@ -20,8 +20,10 @@ export class ReceivedAnswer {
   /** null until the provider has sent it. */
   finishReason: FinishReason | null = null
   usage: TokenUsage | null = null
-  /** Whether the last events had text or reasoning. */
+  /** Whether the last events had text or thoughts. */
   hasGrown = false
+  /** The thoughts of the last events. */
+  thoughts = ''
   /** Whether the last events had pieces of calls. */
   hasCalled = false
   /**
@@ -32,7 +34,7 @@ export class ReceivedAnswer {
   readonly #headers: Headers
   readonly #text = createTextJoiner()
   readonly #calls = new ReceivedCalls()
-  readonly #thoughts = createThoughtFilter()
+  readonly #filter = createThoughtFilter()
   #remaining: number
   #hasChunks = false
 
@@ -50,6 +52,7 @@ export class ReceivedAnswer {
   add(events: EventSourceMessage[]): { delta: string; error: unknown } {
     this.hasGrown = false
     this.hasCalled = false
+    this.thoughts = ''
     let delta = ''
     try {
       for (const event of events) {
@@ -75,7 +78,7 @@ export class ReceivedAnswer {
 
   /** Text that was held back until the end, because its next chunk could have completed a character. */
   end(): string {
-    return this.#text.add(this.#thoughts.end()) + this.#text.end()
+    return this.#text.add(this.#filter.end()) + this.#text.end()
   }
 
   #add({ event, data }: EventSourceMessage): string {
@@ -94,12 +97,15 @@ export class ReceivedAnswer {
     if (this.finishReason !== null) return ''
     const called = this.#calls.add(chunk.toolCalls)
     if (called > 0) this.hasCalled = true
-    const length = chunk.content.length + chunk.reasoningLength + called
+    const length = chunk.content.length + chunk.thoughts.length + called
     if (length > 0) this.hasGrown = true
-    const delta = this.#text.add(this.#thoughts.add(chunk.content.slice(0, this.#remaining)))
+    const content = chunk.content.slice(0, this.#remaining)
+    const text = this.#filter.add(content)
+    // The filter removes thoughts from the beginning.
+    this.thoughts += chunk.thoughts + content.slice(0, Math.max(0, content.length - text.length))
     this.#remaining -= length
     if (!this.isCut) this.finishReason = chunk.finishReason
-    return delta
+    return this.#text.add(text)
   }
 }
 

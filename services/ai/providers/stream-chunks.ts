@@ -13,8 +13,8 @@ export interface TokenUsage {
 
 export interface Chunk {
   content: string
-  /** Characters of reasoning. They are not part of the answer but count as progress. */
-  reasoningLength: number
+  /** Thoughts of the model. They are not part of the answer, but count as progress and as tokens. */
+  thoughts: string
   /** Pieces of calls of functions. */
   toolCalls: unknown
   finishReason: FinishReason | null
@@ -38,7 +38,7 @@ export function parseChunk(value: unknown): Chunk {
   } = objectOf(delta ?? message ?? {})
   return {
     content: textOf(content) + textOf(refusal),
-    reasoningLength: lengthOf(reasoningContent) + lengthOf(reasoning) + thoughtsIn(content),
+    thoughts: stringOf(reasoningContent) + stringOf(reasoning) + thoughtsIn(content),
     toolCalls,
     finishReason: finish === undefined || finish === null || finish === '' ? null : finishReasonOf(finish),
     usage: parseUsage(usage),
@@ -113,19 +113,18 @@ function textOf(value: unknown): string {
   return value.map((part) => (partOf(part).type === 'text' ? textOf(partOf(part).text) : '')).join('')
 }
 
-/** The characters of the parts that are thoughts: `{ type: 'thinking', thinking }`, a text or parts again. */
-function thoughtsIn(content: unknown): number {
-  if (!Array.isArray(content)) return 0
-  const lengths = content.map((part) => textOf(partOf(part).thinking ?? '').length)
-  return lengths.reduce((sum, length) => sum + length, 0)
+/** The parts that are thoughts: `{ type: 'thinking', thinking }`, a text or parts again. */
+function thoughtsIn(content: unknown): string {
+  if (!Array.isArray(content)) return ''
+  return content.map((part) => textOf(partOf(part).thinking ?? '')).join('')
 }
 
 function partOf(value: unknown): Record<string, unknown> {
   return typeof value === 'string' ? { type: 'text', text: value } : objectOf(value)
 }
 
-function lengthOf(value: unknown): number {
-  return typeof value === 'string' ? value.length : 0
+function stringOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 /** The names of other servers for `length`. */
