@@ -10,10 +10,11 @@ import {
   type Parameter,
   type Response,
 } from '@platform-api/openapi/document.ts'
+import { plain } from '@platform-api/openapi/plain-schemas.ts'
 import { essenceOf, isJson } from '@platform-api/openapi/media-types.ts'
 import { pagingOf } from '@platform-api/openapi/paging.ts'
 import type { ParameterStyle } from '@platform-api/openapi/parameters.ts'
-import { formOf, plain } from './forms.ts'
+import { formOf } from './forms.ts'
 import { serverPath } from '@platform-api/openapi/servers.ts'
 import { propertiesOf } from '@platform-api/openapi/views.ts'
 

@@ -4,7 +4,7 @@ import { schemaOf, type Operation } from '@platform-api/openapi/document.ts'
 import { isJson } from '@platform-api/openapi/media-types.ts'
 import { createAjv } from '@platform-api/openapi/validators.ts'
 import { propertiesOf, responseView } from '@platform-api/openapi/views.ts'
-import { plain } from './forms.ts'
+import { plain } from '@platform-api/openapi/plain-schemas.ts'
 
 type Json = any
 

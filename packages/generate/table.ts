@@ -59,7 +59,7 @@ export interface ParameterInfo extends ParameterStyle {
   pointer: string | null
 }
 
-/** The fields of a multipart form that are JSON, files and lists. */
+/** The fields of a form that are JSON, files and lists. */
 export interface FormInfo {
   json: string[]
   files: string[]

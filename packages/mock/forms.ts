@@ -2,13 +2,13 @@
 // object is JSON or has one field for each key: `address[city]`. The encoding of a property says otherwise.
 import {
   isJson,
-  schemaOf,
   separators,
   styleOf,
   type Encoding,
   type Json,
   type Media,
 } from '@platform-api/openapi/document.ts'
+import { plain, propertiesOf, typesOf } from '@platform-api/openapi/plain-schemas.ts'
 
 /**
  * The fields as an object. Files are text, one character for each byte.
@@ -63,26 +63,6 @@ function holderOf(
     return typesOf(own).includes('object') && Object.hasOwn(propertiesOf(document, own), name)
   })
 }
-
-/** The properties of an object, those of its parts and alternatives included. */
-function propertiesOf(document: Json, node: Json, depth = 0): Json {
-  const schema = schemaOf(document, node)
-  const parts = [...(schema.allOf ?? []), ...(schema.oneOf ?? []), ...(schema.anyOf ?? [])]
-  return Object.assign(
-    {},
-    ...(depth > 4 ? [] : parts.map((part: Json) => propertiesOf(document, part, depth + 1))),
-    schema.properties,
-  )
-}
-
-/** The schema; of alternatives the first that is not null. */
-function plain(document: Json, node: Json): Json {
-  const schema = schemaOf(document, node)
-  const first = (schema.anyOf ?? schema.oneOf)?.find((each: Json) => each.type !== 'null')
-  return first === undefined || schema.type !== undefined ? schema : schemaOf(document, first)
-}
-
-const typesOf = ({ type }: Json): Json[] => [type].flat()
 
 /** The value of a field. Other values than text are converted by the validator. */
 function valueOf(document: Json, schema: Json, text: string, encoding: Encoding = {}): Json {

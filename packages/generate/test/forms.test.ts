@@ -1,4 +1,4 @@
-// Multipart forms in the server that `generate FILE --out FOLDER` writes.
+// Forms in the server that `generate FILE --out FOLDER` writes.
 import { execFile } from 'node:child_process'
 import { symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -42,8 +42,54 @@ const document = {
         responses: { '200': { description: 'It.', content: { 'application/json': { schema: {} } } } },
       },
     },
+    '/papers': {
+      post: {
+        operationId: 'addPaper',
+        tags: ['pets'],
+        requestBody: {
+          required: true,
+          content: {
+            'multipart/form-data': {
+              schema: {
+                oneOf: [
+                  { $ref: '#/components/schemas/Scan' },
+                  {
+                    type: 'object',
+                    required: ['kind', 'count'],
+                    properties: {
+                      kind: { const: 'note' },
+                      count: { type: 'integer' },
+                      pet: { $ref: '#/components/schemas/Pet' },
+                    },
+                  },
+                ],
+              },
+            },
+            'application/x-www-form-urlencoded': {
+              schema: {
+                type: 'object',
+                properties: {
+                  pet: { $ref: '#/components/schemas/Pet' },
+                  tags: { type: 'array', items: { type: 'string' } },
+                },
+              },
+            },
+          },
+        },
+        responses: { '200': { description: 'It.', content: { 'application/json': { schema: {} } } } },
+      },
+    },
   },
-  components: { schemas: { Pet: object } },
+  components: {
+    schemas: {
+      Pet: object,
+      Scan: {
+        type: 'object',
+        required: ['kind', 'scan'],
+        properties: { kind: { const: 'scan' }, scan: { type: 'string', format: 'binary' } },
+      },
+    },
+  },
 }
 
 const folder = t.testdir({ 'pets.json': JSON.stringify(document) })
@@ -64,6 +110,11 @@ export const pets = {
     const content = Buffer.from(bytes).toString()
     return { status: 200, body: { ...fields, photo: [photo.name, photo.type, content] } }
   },
+  async addPaper({ body }) {
+    if (!('scan' in body)) return { status: 200, body }
+    const scan: File = body.scan
+    return { status: 200, body: [...new Uint8Array(await scan.arrayBuffer())] }
+  },
 } satisfies Handlers<'pets'>
 `,
 )
@@ -73,13 +124,13 @@ t.teardown(() => app.close())
 
 type Fields = Array<[name: string, value: string | Blob]>
 
-async function send(fields: Fields): Promise<{ status: number; body: any }> {
+async function send(fields: Fields, url = '/pets'): Promise<{ status: number; body: any }> {
   const data = new FormData()
   for (const [name, value] of fields) data.append(name, value)
   const request = new Request('http://server/', { method: 'POST', body: data })
   const response = await app.inject({
     method: 'POST',
-    url: '/pets',
+    url,
     headers: { 'content-type': request.headers.get('content-type')! },
     payload: Buffer.from(await request.arrayBuffer()),
   })
@@ -116,6 +167,38 @@ t.test('the handler gets JSON parts as values, files as files, and text with its
       photo: ['rex.png', 'image/png', 'abc'],
     },
   })
+})
+
+t.test('the parts of an alternative are files, JSON and text, too', async (t) => {
+  const bytes = [0, 200, 255]
+  const scan: Fields = [
+    ['kind', 'scan'],
+    ['scan', new File([new Uint8Array(bytes)], 'a.bin')],
+  ]
+  t.strictSame(await send(scan, '/papers'), { status: 200, body: bytes })
+  const note: Fields = [
+    ['kind', 'note'],
+    ['count', '5'],
+    ['pet', pet],
+  ]
+  t.strictSame(await send(note, '/papers'), {
+    status: 200,
+    body: { kind: 'note', count: 5, pet: { name: 'Rex' } },
+  })
+})
+
+t.test('an object in a form of another type is JSON', async (t) => {
+  const post = (payload: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/papers',
+      headers: { 'content-type': 'application/x-www-form-urlencoded; charset=utf-8' },
+      payload,
+    })
+  const sent = await post(String(new URLSearchParams({ pet, tags: 'ä b' })))
+  t.strictSame(sent.json(), { pet: { name: 'Rex' }, tags: ['ä b'] })
+  t.strictSame((await post('pet=%7B')).json().problems[0].at, '/pet')
+  t.strictSame((await post('tags=a&tags=b')).json(), { tags: ['a', 'b'] })
 })
 
 t.test('the parts are validated', async (t) => {

@@ -1,4 +1,4 @@
-// Reads multipart forms. Objects are JSON, and lists are repeated fields.
+// Reads forms. Objects are JSON, and lists are repeated fields.
 import { HttpError } from './handler.ts'
 import type { FormInfo } from './operations.ts'
 
