@@ -22,6 +22,8 @@ export function createAjv(
     inlineRefs: false,
     logger: false,
     coerceTypes: isText && 'array',
+    // 19.99 / 0.01 is 1998.9999999999998.
+    multipleOfPrecision: 9,
   })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   ajv.addSchema(document, 'contract')

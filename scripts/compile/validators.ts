@@ -47,6 +47,8 @@ export function createAjv(coerceTypes: false | 'array'): InstanceType<typeof Ajv
     strictTuples: false,
     strictRequired: false,
     coerceTypes,
+    // 19.99 / 0.01 is 1998.9999999999998.
+    multipleOfPrecision: 9,
     useDefaults: true,
     removeAdditional: false,
     inlineRefs: false,

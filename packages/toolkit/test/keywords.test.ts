@@ -135,7 +135,7 @@ const cases: Case[] = [
   one('type', {}, 'string', 'x', 1),
   one('enum', text, ['x', 'y'], 'x', 'z'),
   one('const', {}, 'x', 'x', 'z'),
-  one('multipleOf', number, 0.5, 1.5, 1.25),
+  one('multipleOf', number, 0.01, 19.99, 0.015),
   one('maximum', number, 5, 5, 6),
   one('exclusiveMaximum', number, 5, 4, 5),
   one('minimum', number, 5, 5, 4),
