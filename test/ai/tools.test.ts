@@ -185,6 +185,24 @@ t.test('a conversation has the calls and their results', async (t) => {
   ])
 })
 
+t.test('results that together exceed the context window are refused', async (t) => {
+  const { id } = await ask()
+  modelServer.requests.length = 0
+  const long = 'word '.repeat(10_000)
+  const refused = { status: 400, body: { error: { details: { constraint: 'context_window' } } } }
+  const tooLong = [results[0], { ...results[1], content: long }]
+  t.match(await client.post(`/ai/messages/${id}/tool-results`, { results: tooLong, tools }), refused)
+  const messages = [
+    { role: 'user', content: 'What is it like in Oslo?' },
+    { role: 'assistant', tool_calls: calls },
+    { role: 'tool', tool_call_id: 'call_a', content: long },
+    { role: 'tool', tool_call_id: 'call_b', content: 'noon' },
+  ]
+  t.match(await client.post('/ai/chat', { messages, model: 'small', tools }), refused)
+  t.equal(modelServer.requests.length, 0, 'the model is not asked')
+  t.equal((await client.post(`/ai/messages/${id}/tool-results`, { results, tools })).status, 200)
+})
+
 t.test('tools that contradict each other are refused by name', async (t) => {
   for (const [fields, field] of [
     [{ tools: [tools[0], tools[0]] }, 'tools'],

@@ -67,22 +67,40 @@ export function reservationFor(
   return answer + (size === null ? prompt : Math.min(prompt, size - answer))
 }
 
-/** Throws 400 if the system prompt, the tools and the question alone do not fit. */
-export function requireFits({ system, question }: Conversation, window: ContextWindow): void {
-  if (freeTokens(system, question, window) < 0)
+/**
+ * Throws 400 if the system prompt, the tools and the question alone do not fit. The result of a tool needs
+ * its call and the other results too.
+ */
+export function requireFits(conversation: Conversation, window: ContextWindow): void {
+  if (freeTokens(conversation, window) < 0)
     throw invalidField(
       'message',
       'context_window',
-      `The message is too long: the context window of the model is ${window.size} tokens, of which ` +
-        `${window.answer} are reserved for the answer` +
-        `${window.tools === 0 ? '.' : ` and ${window.tools} used by the tools.`}`,
+      `${conversation.last?.role === 'tool' ? 'The results of the tools are' : 'The message is'} too long: ` +
+        `the context window of the model is ${window.size} tokens, of which ${window.answer} are reserved ` +
+        `for the answer${window.tools === 0 ? '.' : ` and ${window.tools} used by the tools.`}`,
     )
 }
 
-function freeTokens(system: string | null, question: string, window: ContextWindow): number {
-  const { size, answer, tools } = window
+function freeTokens(conversation: Conversation, { size, answer, tools }: ContextWindow): number {
   if (size === null) return Infinity
-  return size - answer - tools - tokensOf(system ?? '') - tokensOf(question)
+  const { system, question } = conversation
+  const required = tokensOf(system ?? '') + tokensOf(question)
+  return callsOfLast(conversation).reduce(
+    (free, message) => free - messageTokens(message),
+    size - answer - tools - required,
+  )
+}
+
+/** For a last message that is the result of a tool: the message with its call, and the results before it. */
+function callsOfLast({ history, last }: Conversation): ChatMessage[] {
+  if (last?.role !== 'tool') return []
+  return history.slice(
+    Math.max(
+      0,
+      history.findLastIndex(({ role }) => role !== 'tool'),
+    ),
+  )
 }
 
 function tokensOf(content: string): number {
@@ -98,20 +116,25 @@ export interface Prompt {
 
 /** Drops the last sources first, then the oldest messages, until the prompt fits. */
 export function buildPrompt(
-  { system, history, question, last }: Conversation,
+  conversation: Conversation,
   passages: RetrievedPassage[],
   window: ContextWindow,
 ): Prompt {
-  const sources = fittingSources(passages, freeTokens(system, question, window) * sourcesShare)
+  const { system, history, question, last } = conversation
+  const sources = fittingSources(passages, freeTokens(conversation, window) * sourcesShare)
   const instructions = [
     system,
     sources.length === 0 ? null : `${sourceRules}\n\n${sources.map(formatSource).join('\n\n')}`,
   ]
     .filter((part) => part !== null)
     .join('\n\n')
+  const calls = callsOfLast(conversation)
+  const earlier = history.slice(0, history.length - calls.length)
+  const free = freeTokens({ ...conversation, system: instructions }, window)
   const messages: ChatMessage[] = [
     ...(instructions === '' ? [] : [{ role: 'system' as const, content: instructions }]),
-    ...fittingHistory(history, freeTokens(instructions, question, window)),
+    ...fittingHistory(earlier, free),
+    ...calls,
     last ?? { role: 'user', content: question },
   ]
   const tokens = messages.reduce((sum, message) => sum + messageTokens(message), window.tools)
@@ -133,7 +156,7 @@ function fittingHistory(history: ChatMessage[], maxTokens: number): ChatMessage[
   const messages: ChatMessage[] = []
   let free = maxTokens
   for (const message of history.toReversed()) {
-    free -= tokensOf(message.content) + partTokens(message)
+    free -= messageTokens(message)
     if (free < 0) break
     messages.unshift(message)
   }
@@ -148,8 +171,8 @@ function partTokens({ toolCalls = [], images = [] }: ChatMessage): number {
   return calls + images.length * tokensPerImage
 }
 
-function messageTokens({ content, images = [] }: ChatMessage): number {
-  return tokensOf(content) + images.length * tokensPerImage
+function messageTokens(message: ChatMessage): number {
+  return tokensOf(message.content) + partTokens(message)
 }
 
 const sourceRules =
