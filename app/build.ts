@@ -82,6 +82,7 @@ export async function buildApp({
   app.decorateRequest('principal', null)
   app.decorateRequest('answeredError', null)
   app.decorateRequest('account', null)
+  app.decorateRequest('work', null)
   app.decorateRequest('createdId', null)
   app.decorateRequest('projectId', null)
   app.decorateRequest('waits', null)

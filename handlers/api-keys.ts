@@ -98,7 +98,8 @@ export const apiKeys = {
     })
   },
 
-  async rotateApiKey({ principal, params: { id }, body }, { db, config, events, principals }) {
+  async rotateApiKey({ principal, params: { id }, body }, services) {
+    const { db, config, events, principals } = services
     const rotation = {
       expiresAt: body ? expiryOf(body) : undefined,
       overlapSeconds: body?.overlap_seconds ?? 0,
@@ -109,6 +110,8 @@ export const apiKeys = {
       await requireRecentSignIn(tx, caller)
       const { key, previous } = await replaceApiKey(tx, config.keyMode, caller, id, rotation)
       await events.emit(tx, 'api_key.rotated', key, { previous, userId })
+      if (caller.type === 'api_key' && caller.credentialId !== id)
+        await alertUser(tx, services, 'api_key_created_by_key', userId)
       tx.afterCommit(() => principals.waitForInvalidation(userId))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }
     })

@@ -1,12 +1,12 @@
 // Users, as an admin manages them.
 import type { components } from '../generated/types.ts'
 import { changesOf } from '../infra/contract/changes.ts'
-import { forbidden } from '../infra/errors.ts'
+import { forbidden, invalidField } from '../infra/errors.ts'
 import type { Handlers } from '../services/handler.ts'
 import { mailToken } from '../services/auth/tokens/mailed-tokens.ts'
 import { endAccess } from '../services/auth/account-changes.ts'
 import { deleteUser } from '../services/deletion/delete-user.ts'
-import { insertApiKey, lockKeys, requireGrantable } from '../services/users/api-keys.ts'
+import { insertApiKey, lockKeys, requireGrantable, requireRecentSignIn } from '../services/users/api-keys.ts'
 import { isOperator, type Principal } from '../services/users/authentication.ts'
 import { defaultScopes } from '../services/users/scopes.ts'
 import {
@@ -32,8 +32,18 @@ export const users = {
       send_invitation: isInvited = false,
       ...fields
     } = body
+    if (isInvited && !emailVerified)
+      throw invalidField(
+        'email_verified',
+        'const',
+        'Only a user whose address is verified is sent an invitation.',
+      )
     return await db.transaction(async (tx) => {
-      if (role === 'admin') requireMayMakeAdmin(await lockKeys(tx, principal))
+      if (needsKey || role === 'admin') {
+        const caller = await lockKeys(tx, principal)
+        await requireRecentSignIn(tx, caller)
+        if (role === 'admin') requireMayMakeAdmin(caller)
+      }
       const row = await insertUser(tx, { ...fields, emailVerified, role })
       const key = needsKey
         ? await insertApiKey(tx, config.keyMode, {
@@ -70,8 +80,10 @@ export const users = {
       ifMatch(previous)
       const changes = changesOf(previous, { ...body, email: body.email?.toLowerCase() })
       if (changes === null) return { status: 200, body: previous }
-      if (changes.role === 'admin' || (row.role === 'admin' && opensAccount(changes)))
+      if (changes.role === 'admin' || (row.role === 'admin' && opensAccount(changes))) {
         requireMayMakeAdmin(caller)
+        await requireRecentSignIn(tx, caller)
+      }
       if (body.status === 'disabled' || body.role === 'user') await requireNotLastAdmin(tx, id)
       const user = toUser(await updateUserRow(tx, row, changes), filesUrl())
       await events.emit(tx, 'user.updated', user, { previous })

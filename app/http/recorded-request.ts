@@ -10,6 +10,8 @@ import { atEnd, endStatus } from './response-end.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** The work of the operation, until its answer is known; null before it begins. */
+    work: Promise<unknown> | null
     /** The account that a request without a key is about, and its session; null if it is not known. */
     account: { userId: string; credentialId: string | null } | null
     /** The id of the resource that the request created, if no Location names it; otherwise null. */
@@ -52,7 +54,8 @@ export function isAudited({ scopes, tag }: OperationInfo): boolean {
 
 /**
  * Records who did what: what had an effect, refusals, and what operators read of others. Requests beyond a
- * limit are not recorded: an attacker could fill the log with them.
+ * limit are not recorded: an attacker could fill the log with them. If the client leaves, the work that has
+ * begun goes on, and its outcome is recorded.
  */
 export function auditAtEnd(
   recorder: AuditRecorder,
@@ -62,6 +65,13 @@ export function auditAtEnd(
   reply: FastifyReply,
 ): void {
   atEnd(reply, () => {
+    if (reply.raw.headersSent || request.work === null) return record()
+    // The answer to the work follows it at once, also that of an error.
+    const recordSoon = (): unknown => setImmediate(record)
+    request.work.then(recordSoon, recordSoon)
+  })
+
+  function record(): void {
     const { account, createdId, answeredError } = request
     const answered = endStatus(reply)
     // A page shows an error with another status, or leaves it out.
@@ -84,7 +94,7 @@ export function auditAtEnd(
       requestId: request.id,
       isDelivery: principal === null && account === null && isDelivery(request, status),
     })
-  })
+  }
 }
 
 /** The ids in the path; for a form of the account page, which has one path, that of the form. */

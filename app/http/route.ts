@@ -122,11 +122,18 @@ export class OperationRoute {
     if (streamed) countUpload(this.context.services.openUploads, request, reply)
     const input = streamed ? await readStreamedInput(info, request) : validate(info, request)
     if (this.#writes) await refreshPrincipal(info, this.context.services, request)
+    const work = this.#work(request, reply, input, streamed)
+    request.work = work
+    const send = await work
+    return await send()
+  }
+
+  async #work(request: FastifyRequest, reply: FastifyReply, input: Input, streamed: boolean): Promise<Send> {
     const send = await this.#counted(request, streamed, () => this.#answer(request, reply, input))
     // The lists that the user reads next must have what the request wrote.
     const user = request.principal?.userId
     if (user !== undefined && this.#writes) await this.context.services.readReplica?.noteWrite(user)
-    return await send()
+    return send
   }
 
   /** Counts the open requests of the account. Streams are counted only until they are open. */

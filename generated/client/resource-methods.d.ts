@@ -675,7 +675,7 @@ export interface UsersResource {
   /**
    * Create a user: `POST /v1/users`
    *
-   * Creates a user. With `create_api_key: false` and `send_invitation: true` the user gets a link for the first sign-in by e-mail, and no key exists. Otherwise returns the secret of a first API key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. It needs the scope `users:admin`.
+   * Creates a user. With `create_api_key: false` and `send_invitation: true` the user gets a link for the first sign-in by e-mail, and no key exists. Otherwise returns the secret of a first API key in `api_key.key`. It is shown only once. Returns 409 if the email address is taken. It needs the scope `users:admin`. A session makes a key or an admin only within ten minutes of a sign-in (403).
    *
    * @param body A new user.
    * @param options The signal, the time limit and more.
@@ -1226,7 +1226,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Revoke an invitation: `DELETE /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Revokes a pending invitation, so that it cannot be accepted. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined, or has expired.
+   * Revokes an invitation that is pending or has expired, so that it cannot be accepted or sent again. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined. An invitation that nobody answered is deleted 30 days after its expiry.
    *
    * @param id The ID of a project. It starts with `prj_`.
    * @param invitationId The ID of the invitation.

@@ -60,6 +60,26 @@ export interface ChangeOrganizationRow {
 }
 
 /**
+ * Deletes a batch of invitations that expired thirty days ago: until then they can be sent again.
+ * @see prisma/sql/projects/delete-expired-invitations.sql
+ */
+export const deleteExpiredInvitations = one<{ limit: number }, DeleteExpiredInvitationsRow>(
+  'projects/delete-expired-invitations',
+  `WITH deleted AS (
+  DELETE FROM invitations WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM invitations WHERE status = 'pending' AND expires_at < now() - interval '30 days'
+    LIMIT $1 FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM deleted`,
+  ['limit'],
+)
+export interface DeleteExpiredInvitationsRow {
+  n: number
+}
+
+/**
  * Deletes a batch of the files of a project.
  * @see prisma/sql/projects/delete-files.sql
  */

@@ -128,6 +128,26 @@ export const deleteUsageOfUser = none<{ id: string }>(
 )
 
 /**
+ * Revokes a batch of expired keys: they no longer count as keys of their users.
+ * @see prisma/sql/users/end-expired-keys.sql
+ */
+export const endExpiredKeys = one<{ limit: number }, EndExpiredKeysRow>(
+  'users/end-expired-keys',
+  `WITH ended AS (
+  UPDATE api_keys SET revoked_at = expires_at WHERE ctid = ANY(ARRAY(
+    SELECT ctid FROM api_keys WHERE revoked_at IS NULL AND expires_at < now() LIMIT $1
+    FOR UPDATE SKIP LOCKED
+  ))
+  RETURNING 1
+)
+SELECT count(*)::int AS n FROM ended`,
+  ['limit'],
+)
+export interface EndExpiredKeysRow {
+  n: number
+}
+
+/**
  * Removes the members of the deleted projects that have no owner besides the user, so that no one can restore
  * them, and makes them old enough to be purged.
  * @see prisma/sql/users/expire-solely-owned-projects.sql

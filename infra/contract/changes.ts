@@ -12,7 +12,8 @@ export type Changes<Update> = Omit<Update, 'metadata'> & { metadata?: Pairs }
 const maxPairs = 16
 
 /**
- * The fields of the update with `metadata` merged into that of the resource; null if nothing changes.
+ * The fields that the update changes, with `metadata` merged into that of the resource; null if nothing
+ * changes.
  * @param isUnchanged whether the resource has the fields. By default, objects in them may have fewer fields.
  * @throws 400 when the merged metadata has more than 16 keys.
  */
@@ -24,8 +25,9 @@ export function changesOf<Update extends object>(
   const { metadata, ...fields } = update as { metadata?: Record<string, string | null> }
   const current = (resource as { metadata?: Pairs }).metadata
   const merged = metadata === undefined ? current : mergePairs(current ?? {}, metadata)
-  if (isUnchanged(resource, fields) && isDeepStrictEqual(merged, current)) return null
-  return { ...fields, ...(metadata !== undefined && { metadata: merged }) } as Changes<Update>
+  const changed = Object.entries(fields).filter(([name, value]) => !isUnchanged(resource, { [name]: value }))
+  if (!isDeepStrictEqual(merged, current)) changed.push(['metadata', merged])
+  return changed.length === 0 ? null : (Object.fromEntries(changed) as Changes<Update>)
 }
 
 function mergePairs(current: Pairs, update: Record<string, string | null>): Pairs {

@@ -135,13 +135,17 @@ export async function inviteeAddress(
   return user?.email ?? null
 }
 
-/** Ends a pending invitation to a locked project. Throws 409 for one that is not pending. */
+/**
+ * Ends a pending invitation to a locked project. Throws 409 for one that is not pending. One that has expired
+ * can be revoked.
+ */
 export async function closeInvitation(
   tx: Transaction,
   { id, status: current }: Invitation,
   status: 'accepted' | 'declined' | 'revoked',
 ): Promise<Invitation> {
-  if (current !== 'pending') throw invalidState('invitation', current)
+  if (current !== 'pending' && !(current === 'expired' && status === 'revoked'))
+    throw invalidState('invitation', current)
   return await sql.updateInvitation(tx, { id, status })
 }
 

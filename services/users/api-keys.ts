@@ -271,8 +271,7 @@ export interface Rotation {
 }
 
 /**
- * Replaces a key by a new key with the same name, scopes, projects, metadata and lineage. Call `lockKeys`
- * before.
+ * Replaces a key by a new key with the same name, scopes, projects and metadata. Call `lockKeys` before.
  * @returns the new key, and the old key as it was before.
  */
 export async function replaceApiKey(
@@ -283,12 +282,13 @@ export async function replaceApiKey(
   { expiresAt, overlapSeconds }: Rotation,
 ): Promise<{ key: ApiKeyWithSecret; previous: ApiKey }> {
   const old = await findOwnApiKey(tx, id, principal)
-  if (old.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
   if (old.expiresAt !== null && old.expiresAt <= new Date())
     throw invalidState('key', 'expired', undefined, 'expires_at')
+  if (old.revokedAt !== null) throw invalidState('key', 'revoked', undefined, 'revoked_at')
   // The new key would inherit the end of the overlap.
   if (old.replacedBy !== null)
     throw invalidState('key', 'replaced', `The key was replaced by ${old.replacedBy}.`, 'replaced_by')
+  const isOther = principal.type === 'api_key' && principal.credentialId !== id
   const fields: NewApiKey = {
     userId: old.userId,
     name: old.name,
@@ -297,7 +297,8 @@ export async function replaceApiKey(
     allowedAddresses: nullIfEmpty(old.allowedAddresses),
     expiresAt: expiresAt === undefined ? old.expiresAt : expiresAt,
     metadata: old.metadata as Record<string, string>,
-    createdByKey: old.createdByKey,
+    // The keys that a leaked key replaces are of its family.
+    createdByKey: isOther ? principal.credentialId : old.createdByKey,
     // A program cannot hide who made its key.
     createdById: principal.serviceAccountId === null ? principal.userId : old.createdById,
   }

@@ -296,9 +296,9 @@ function endOf({ expires_at: expiresAt }: sql.FindApiKeyRow): number {
 
 /** Throws 401 for a key that is revoked or has expired, or whose owner is disabled. */
 function principalOfKey(row: sql.FindApiKeyRow): Principal {
-  if (row.revoked_at !== null) throw unauthorized('revoked')
   const expiresAt = endOf(row)
   if (expiresAt <= Date.now()) throw unauthorized('expired')
+  if (row.revoked_at !== null) throw unauthorized('revoked')
   if (row.status !== 'active' || (row.account_status ?? 'active') !== 'active') throw unauthorized('disabled')
   return {
     type: 'api_key',

@@ -46,6 +46,16 @@ t.test('a revoked key is replaced', async (t) => {
   t.match(await keyOf(second), { name: 'console' })
 })
 
+t.test('an admin with as many keys as allowed gets none, and the server starts', async (t) => {
+  await expireIn(1)
+  await database.pool.query(
+    `INSERT INTO quota_changes (user_id, quota, change) VALUES ($1, 'api_keys', 1000000000)`,
+    [server.admin.id],
+  )
+  t.equal(await consoleKey(database, { dataDir, keyMode: 'live' }), null)
+  await database.pool.query(`DELETE FROM quota_changes WHERE change = 1000000000`)
+})
+
 t.test('without an active admin there is none', async (t) => {
   const { id } = await keyOf(await next())
   await server.admin.client.delete(`/user/api-keys/${id}`)

@@ -86,3 +86,35 @@ t.test('a pipelined request behind a stream has no effect when the connection is
   t.equal((await client.get(`/projects/${project.id}`)).body.status, 'active')
   t.notOk(server.logs.some((each) => each.includes('deleteProject')))
 })
+
+t.test('the audit log has the outcome of a change whose client has left', async (t) => {
+  const { key, client } = await server.person()
+  const { database, auditRecorder } = server.services
+  const project = (await client.post('/projects', { name: 'Gone' })).body
+  for (const [line, expected] of [
+    [`DELETE /v1/projects/${project.id}`, { status: 204, outcome: 'done' }],
+    [`DELETE /v1/projects/${project.id}`, { status: 404, outcome: 'failed' }],
+  ] as const) {
+    const lock = await database.openSession()
+    await lock.query('BEGIN')
+    await lock.query('SELECT FROM projects WHERE id = $1 FOR UPDATE', [project.id])
+    const { socket } = await open()
+    socket.write(head(line, key))
+    await waitUntil(async () => {
+      const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity
+        WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+      return rows.length > 0
+    }, 'the request to wait')
+    socket.destroy()
+    await waitUntil(() => server.logs.some((each) => each.includes('deleteProject')), 'its end')
+    await lock.query('COMMIT')
+    await lock.end()
+    const entry = await waitUntil(async () => {
+      await auditRecorder.flush()
+      const { data } = (await server.admin.client.get('/audit-log?operation=deleteProject')).body
+      return data.find((each: any) => each.status === expected.status)
+    }, 'the entry')
+    t.match(entry, { ...expected, resource_id: project.id })
+    server.logs.length = 0
+  }
+})

@@ -337,13 +337,15 @@ t.test('old entries are deleted from the beginning, and the remaining ones stay 
   const all = await prisma.auditEntry.findMany({ orderBy: { sequence: 'asc' } })
   const [task] = auditRetentionTasks(-1)
   const half = Math.floor(all.length / 2)
-  // Days in the future count all as old; later entries are kept by their time.
-  await prisma.$executeRawUnsafe(
-    `UPDATE audit_entries SET created_at = created_at + interval '9 days'
-     WHERE sequence > ${all[half - 1].sequence}`,
-  )
+  // Days in the future count all as old; later entries are kept by their time. One of them was stored late.
+  const later = `sequence > ${all[half - 1].sequence} AND sequence <> ${all[half + 1].sequence}`
+  const move = (sign: '+' | '-') =>
+    prisma.$executeRawUnsafe(
+      `UPDATE audit_entries SET created_at = created_at ${sign} interval '9 days' WHERE ${later}`,
+    )
+  await move('+')
   await task.step(services.database)
   t.equal(await prisma.auditEntry.count(), all.length - half)
-  await prisma.$executeRawUnsafe(`UPDATE audit_entries SET created_at = created_at - interval '9 days'`)
+  await move('-')
   t.match(await verify(), { entries: all.length - half, broken: null })
 })

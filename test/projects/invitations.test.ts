@@ -1,5 +1,7 @@
 // Invitations: who sees them, and how they end.
 import t from 'tap'
+import { signInRetentionTasks } from '../../services/auth/retention.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { team, type Role } from '../support/server/team.ts'
 import { apiErrorOf } from '../support/http/typed-client.ts'
@@ -208,6 +210,29 @@ t.test('an invitation is sent again: an expired one can be accepted then', async
   t.ok(Date.parse(sent.expires_at) > Date.now() + 13 * 86_400_000)
   t.equal((await person.api.acceptInvitation({ path: of(invitation) })).role, 'viewer')
   t.match(await apiErrorOf(admin.api.resendInvitation({ path: of(invitation) })), invalidState('accepted'))
+})
+
+t.test('an expired invitation can be revoked, and is deleted in the end', async (t) => {
+  const { prisma } = server.services.database
+  const expire = async (id: string, days: number): Promise<unknown> =>
+    await prisma.invitation.update({
+      where: { id },
+      data: { expiresAt: new Date(Date.now() - days * 86_400_000) },
+    })
+  const closed = await invite(owner, 'closed@example.com')
+  const lately = await invite(owner, 'lately@example.com')
+  const forgotten = await invite(owner, 'forgotten@example.com')
+  for (const [{ id }, days] of [
+    [closed, 31],
+    [lately, 29],
+    [forgotten, 31],
+  ] as const)
+    await expire(id, days)
+  await owner.api.revokeInvitation({ path: of(closed) })
+  t.equal((await owner.api.getInvitation({ path: of(closed) })).status, 'revoked')
+  await runRetention(server.services.database, { tasks: signInRetentionTasks() })
+  t.equal((await owner.api.getInvitation({ path: of(lately) })).status, 'expired')
+  t.match(await apiErrorOf(owner.api.getInvitation({ path: of(forgotten) })), { code: 'NOT_FOUND' })
 })
 
 t.test('only an owner sends the invitation of an owner again', async (t) => {

@@ -4,6 +4,9 @@ import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
+import { signInRetentionTasks } from '../../services/auth/retention.ts'
+import { allScopes } from '../../services/users/scopes.ts'
+import { runRetention } from '../support/database/retention.ts'
 import { isWellFormed, newSecret } from '../../infra/encryption/api-key-format.ts'
 
 t.test('the format of a key', async (t) => {
@@ -183,6 +186,34 @@ t.test('what is stored of a key', async (t) => {
     )
     t.equal((await client.post(`/user/api-keys/${rotated.body.id}/rotate`)).status, 409)
     t.equal((await createClient(server.url, again.body.key).get('/user/profile')).status, 200)
+  })
+
+  t.test('a key can have all scopes', async (t) => {
+    const made = await server.admin.client.post('/user/api-keys', { name: 'all', scopes: allScopes })
+    t.match(made, { status: 201, body: { scopes: allScopes } })
+    t.equal(
+      (await server.admin.client.put(`/user/api-keys/${made.body.id}`, { scopes: allScopes })).status,
+      200,
+    )
+  })
+
+  t.test('an expired key no longer counts as a key of its user', async (t) => {
+    const person = await server.person()
+    const used = async () => {
+      const { limits } = (await person.client.get('/user/limits')).body
+      return limits.find(({ name }: any) => name === 'api_keys').used
+    }
+    const before = await used()
+    const made = await person.client.post('/user/api-keys', { name: 'x', scopes: ['user:read'] })
+    t.equal(await used(), before + 1)
+    const expiresAt = new Date(Date.now() - 1_000)
+    await server.services.database.prisma.apiKey.update({ where: { id: made.body.id }, data: { expiresAt } })
+    await runRetention(server.services.database, { tasks: signInRetentionTasks() })
+    t.equal(await used(), before)
+    const { body } = await person.client.get(`/user/api-keys/${made.body.id}`)
+    t.equal(body.revoked_at, expiresAt.toISOString())
+    const refused = await createClient(server.url, made.body.key).get('/user')
+    t.match(refused, { status: 401, body: { error: { details: { reason: 'expired' } } } })
   })
 
   t.test('a key cannot create a key with more permissions than its own', async (t) => {

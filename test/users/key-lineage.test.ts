@@ -1,10 +1,12 @@
 // The lineage of API keys: a key makes no key that may do more or outlives it, its revocation can reach all
 // keys made with it, and a key that is limited to some projects reaches only these projects and its own keys.
 import t from 'tap'
+import { sentTo } from '../support/auth/mails.ts'
 import { createClient, type Client } from '../support/http/client.ts'
-import { startServer } from '../support/server/server.ts'
+import { newEmail } from '../support/operations/operation-fixtures-auth.ts'
+import { startWorkingServer } from '../support/server/working-server.ts'
 
-const server = await startServer(t)
+const server = await startWorkingServer(t)
 const inSeconds = (seconds: number): string => new Date(Date.now() + seconds * 1000).toISOString()
 const clientOf = (key: string): Client => createClient(server.url, key)
 const scopes = ['user:read', 'keys:write']
@@ -82,6 +84,20 @@ t.test('a cascade reaches every descendant, also through rotations, and no other
     [next.id, late.id, grown.id, grandchild.id].map((id) => [id, null]).sort(),
     'one event for each key',
   )
+})
+
+t.test('a cascade reaches what a leaked key made of a key beside it, with an alert', async (t) => {
+  const email = newEmail()
+  const { client } = await server.person({ email })
+  const beside = await make(client)
+  const leaked = await make(client)
+  const path = `/user/api-keys/${beside.id}/rotate`
+  const { body: taken } = await leaked.client.post(path, { overlap_seconds: 60 })
+  t.equal(taken.created_by_key, leaked.id)
+  const alerts = await sentTo(server, email, { kind: 'api_key_created_by_key' })
+  t.equal(alerts.length, 3, 'for both that were made, and for the rotation')
+  t.equal((await client.delete(`/user/api-keys/${leaked.id}?cascade=true`)).status, 204)
+  t.equal(await refusal(clientOf(taken.key)), 'revoked')
 })
 
 t.test('a key that only makes keys takes them along by default', async (t) => {

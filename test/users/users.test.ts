@@ -2,6 +2,7 @@ import t from 'tap'
 import { acquaint, createMember } from '../support/database/db-fixtures.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { createClient } from '../support/http/client.ts'
+import { createSignIn, newEmail } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer } from '../support/server/server.ts'
 
 t.test('users, as an admin manages them', async (t) => {
@@ -40,6 +41,51 @@ t.test('users, as an admin manages them', async (t) => {
       (await client.put(`/users/${other.id}`, { email: 'ada@EXAMPLE.com' })).body.error.details.constraint,
       'email_taken',
     )
+  })
+
+  t.test('a field that is sent as it is changes nothing', async (t) => {
+    const { services } = server
+    const person = await server.person({ email: newEmail() })
+    const session = await createSignIn(server, person.id)
+    const { email, role, status, email_verified } = (await client.get(`/users/${person.id}`)).body
+    const same = { email, role, status, email_verified, name: 'Renamed' }
+    t.match(await client.put(`/users/${person.id}`, same), { status: 200, body: same })
+    t.equal((await createClient(server.url, session.access_token).get('/user')).status, 200)
+    t.equal(await services.database.prisma.mail.count({ where: { recipient: email } }), 0)
+
+    const scopes = ['admin', 'users:admin']
+    const made = await client.post('/user/api-keys', { name: 'short', scopes, expires_in_seconds: 3600 })
+    const short = createClient(server.url, made.body.key)
+    const { body: admin } = await client.get(`/users/${server.admin.id}`)
+    const unchanged = { email: admin.email, role: 'admin', status: 'active' }
+    t.equal((await short.put(`/users/${admin.id}`, { ...unchanged, name: 'Admin' })).status, 200)
+    t.equal((await short.put(`/users/${person.id}`, { role: 'admin' })).status, 403)
+  })
+
+  t.test('a session makes admins and keys of others only soon after its sign-in', async (t) => {
+    const { id, access_token: token } = await createSignIn(server, server.admin.id)
+    const session = createClient(server.url, token)
+    const person = await server.person()
+    const make = (fields: object) => session.post('/users', { email: newEmail(), name: 'New', ...fields })
+    t.equal((await make({})).status, 201)
+    await server.services.database.prisma.signIn.update({
+      where: { id },
+      data: { createdAt: new Date(Date.now() - 11 * 60_000) },
+    })
+    const refused = { status: 403, body: { error: { details: { constraint: 'recent_sign_in' } } } }
+    t.match(await make({}), refused)
+    t.match(await make({ role: 'admin', create_api_key: false }), refused)
+    t.match(await session.put(`/users/${person.id}`, { role: 'admin' }), refused)
+    t.equal((await make({ create_api_key: false })).status, 201)
+    t.equal((await session.put(`/users/${person.id}`, { name: 'Other' })).status, 200)
+  })
+
+  t.test('an invitation is sent only to a verified address', async (t) => {
+    const body = { email: newEmail(), name: 'New', email_verified: false, send_invitation: true }
+    t.match(await client.post('/users', body), {
+      status: 400,
+      body: { error: { details: { field: 'email_verified' } } },
+    })
   })
 
   t.test('the scope admin has no effect when the owner of the key is not an admin', async (t) => {

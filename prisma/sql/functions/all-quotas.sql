@@ -44,7 +44,7 @@ AS $function$
     ('prices', 'prices', 'organization_id', 'count(*)', 'organization_id IS NOT NULL', NULL, true),
     ('organizations', 'organizations', 'created_by', 'count(*)', 'true', NULL, false),
     ('organization_members', 'organization_members', 'created_by', 'count(*)', 'created_by IS NOT NULL',
-      NULL, true),
+      'created_by', true),
     ('custom_roles', 'custom_roles', 'created_by', 'count(*)', 'true', NULL, true),
     ('service_accounts', 'service_accounts', 'account_id', 'count(*)', 'deleted_at IS NULL',
       'deleted_at, account_id', true)
