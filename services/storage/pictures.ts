@@ -79,8 +79,12 @@ export async function translateErrors<T>(decoding: Promise<T>): Promise<T> {
   return await decoding.catch((error: Error) => {
     if (/timeout/i.test(error.message))
       throw unavailable('Processing the picture took too long; try again, or send a smaller picture.')
-    throw invalidField('file', 'picture', 'file is truncated or damaged: the picture cannot be decoded.')
+    throw damaged()
   })
+}
+
+function damaged(): Error {
+  return invalidField('file', 'picture', 'file is truncated or damaged: the picture cannot be decoded.')
 }
 
 let loading: ReturnType<typeof loadSharp> | undefined
@@ -99,20 +103,20 @@ async function loadSharp() {
 }
 
 const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+const imageData = chunkType('IDAT')
+const imageEnd = chunkType('IEND')
 /** The PNG chunks that affect rendering: pixels, colors, transparency and orientation. */
 const renderedChunks = new Set([
-  'IHDR',
-  'PLTE',
-  'IDAT',
-  'IEND',
-  'tRNS',
-  'gAMA',
-  'cHRM',
-  'sRGB',
-  'cICP',
-  'iCCP',
-  'eXIf',
+  imageData,
+  imageEnd,
+  ...['IHDR', 'PLTE', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'cICP', 'iCCP', 'eXIf'].map(chunkType),
 ])
+/** Chunks of a PNG. Each takes time, even without data; libpng writes 8 KiB per chunk. */
+const maxChunks = 100_000
+
+function chunkType(name: string): number {
+  return Buffer.from(name, 'latin1').readUInt32BE()
+}
 
 /**
  * Removes the other chunks of a PNG; other formats are returned unchanged. libvips decompresses every text
@@ -120,16 +124,24 @@ const renderedChunks = new Set([
  */
 function withoutAncillaryChunks(picture: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
   if (!picture.subarray(0, pngSignature.length).equals(pngSignature)) return picture
-  const kept: Buffer[] = [pngSignature]
-  const seen = new Set<string>()
-  for (let at = pngSignature.length, end = at; at + 8 <= picture.length; at = end) {
-    const type = picture.toString('latin1', at + 4, at + 8)
+  // Neighbouring chunks are kept as one range: the signature and the header begin the first.
+  const kept: Buffer[] = []
+  let [keptStart, keptEnd] = [0, pngSignature.length]
+  const seen = new Set<number>()
+  let chunks = 0
+  for (let at = keptEnd, end = at; at + 8 <= picture.length; at = end) {
+    if (++chunks > maxChunks) throw damaged()
+    const type = picture.readUInt32BE(at + 4)
     // A chunk is its length, type, data and checksum. A truncated chunk is kept, so that decoding reports it.
     end = at + 12 + picture.readUInt32BE(at)
-    if (!renderedChunks.has(type) || (type !== 'IDAT' && seen.has(type))) continue
+    if (!renderedChunks.has(type) || (type !== imageData && seen.has(type))) continue
     seen.add(type)
-    kept.push(picture.subarray(at, end))
-    if (type === 'IEND') break
+    if (at > keptEnd) {
+      kept.push(picture.subarray(keptStart, keptEnd))
+      keptStart = at
+    }
+    keptEnd = end
+    if (type === imageEnd) break
   }
-  return Buffer.concat(kept)
+  return Buffer.concat([...kept, picture.subarray(keptStart, keptEnd)])
 }

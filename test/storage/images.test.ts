@@ -86,12 +86,18 @@ t.test('hostile files are refused, and the server goes on', async (t) => {
   // 60,000 × 60,000 pixels, with a wrong checksum.
   bomb.writeUInt32BE(60_000, 16)
   bomb.writeUInt32BE(60_000, 20)
+  // The chunk is its length, type and checksum; it follows the header, which ends at 33.
+  const withEmptyChunks = (count: number): Buffer => {
+    const chunk = Buffer.from('000000004944415435af061e', 'hex')
+    return Buffer.concat([good.subarray(0, 33), ...Array(count).fill(chunk), good.subarray(33)])
+  }
   const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
   for (const [what, bytes] of [
     ['a text', Buffer.from('text')],
     ['an SVG', svg],
     ['half a picture', good.subarray(0, good.length / 2)],
     ['too many pixels', bomb],
+    ['100,000 chunks of pixels without data', withEmptyChunks(100_000)],
     ['noise after a signature', Buffer.concat([good.subarray(0, 8), randomBytes(5000)])],
   ] as const) {
     const file = await store(bytes)
@@ -99,8 +105,10 @@ t.test('hostile files are refused, and the server goes on', async (t) => {
     t.equal(reply.status, 409, what)
     t.match(reply.body.error.details, { constraint: 'picture' }, what)
   }
-  const file = await store(good)
-  t.equal((await imageOf(`/storage/files/${file.id}/image`)).status, 200)
+  for (const bytes of [good, withEmptyChunks(1_000)]) {
+    const file = await store(bytes)
+    t.equal((await imageOf(`/storage/files/${file.id}/image`)).status, 200)
+  }
 })
 
 t.test('1,000 sizes at once are few variants, memory is bounded, and others are served', async (t) => {
