@@ -211,6 +211,7 @@ export const sharedModules = [
   'subschemas.ts',
   'text-values.ts',
   'unevaluated.ts',
+  'unique-items.ts',
   'validators.ts',
   'views.ts',
 ]

@@ -3,6 +3,7 @@ import { Ajv2020, type Format } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { visitSchema } from './schema-places.ts'
 import { addUnevaluated } from './unevaluated.ts'
+import { addUniqueItems } from './unique-items.ts'
 
 type Json = any
 
@@ -27,6 +28,7 @@ export function createAjv(
   })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   ajv.addSchema(document, 'contract')
+  addUniqueItems(ajv)
   addUnevaluated(ajv, document, (schema) => ajv.compile(rebased(schema)))
   return ajv
 }

@@ -1,4 +1,4 @@
-// What `contains`, a lone `if` and alternatives evaluate, in the validators of all tools.
+// What `contains`, a lone `if` and alternatives evaluate, and `uniqueItems`, in the validators of all tools.
 import t from 'tap'
 import { createAjv } from '../validators.ts'
 
@@ -38,4 +38,19 @@ t.test('an error inside a list and a recursive schema has its place', async (t) 
   t.same(errorsOf(schema, { children: [{ other: 1 }] }), [
     '/children/0: must NOT have unevaluated properties',
   ])
+})
+
+t.test('uniqueItems takes linear time, and counts equal values as one', async (t) => {
+  const schema = { uniqueItems: true }
+  const many = Array.from({ length: 30_000 }, (_, i) => ({ id: String(i) }))
+  const before = process.cpuUsage().user
+  t.same(errorsOf(schema, many), [])
+  t.ok(process.cpuUsage().user - before < 3_000_000, 'no comparison of each pair')
+  const equal = [
+    { a: 1, b: [null] },
+    { b: [null], a: 1 },
+  ]
+  t.same(errorsOf(schema, equal), [': must NOT have duplicate items'])
+  t.same(errorsOf(schema, [1, '1', true, 'true', [1], { 0: 1 }]), [])
+  t.same(errorsOf({ uniqueItems: false }, [1, 1]), [])
 })
