@@ -82,23 +82,24 @@ export const chargeTokens = optional<{ user_id: string; api_key_id: string; toke
       cost_micros = u.cost_micros + excluded.cost_micros
   RETURNING day, limits_of
 )
-SELECT day::text, limits_of, count_usage($1, day, coalesce($8, ''), coalesce($9, ''), $10, 0, 0, 0, 0,
+SELECT day::text, limits_of, now() AS charged_at, count_usage($1, day, coalesce($8, ''), coalesce($9, ''), $10, 0, 0, 0, 0,
   $3::bigint, 0, $4::bigint)
   + count_budgets($1, coalesce($8, ''), coalesce($9, ''), 0, $3::bigint,
-    $4::bigint) AS counted FROM charged`,
+    $4::bigint, now()) AS counted FROM charged`,
   ['user_id', 'api_key_id', 'tokens', 'cost_micros', 'tokens_per_day', 'heartbeat_timeout_seconds', 'is_reserved', 'credential_id', 'project_id', 'model'],
 )
 export interface ChargeTokensRow {
   day: string
   limits_of: string
+  charged_at: string
   counted: number | null
 }
 
 /**
- * Corrects the tokens that were counted to the usage of a day.
+ * Corrects the tokens that were counted to the usage of a day, and to budgets at :charged_at.
  * @see prisma/sql/chat/correct-tokens.sql
  */
-export const correctTokens = optional<{ tokens: number; cost_micros: number; api_key_id: string; day: string; limits_of: string; user_id: string; credential_id: string | null; project_id: string | null; model: string }, CorrectTokensRow>(
+export const correctTokens = optional<{ tokens: number; cost_micros: number; api_key_id: string; day: string; limits_of: string; charged_at: Date | string; user_id: string; credential_id: string | null; project_id: string | null; model: string }, CorrectTokensRow>(
   'chat/correct-tokens',
   `WITH corrected AS (
   UPDATE ai_usage SET prompt_tokens = prompt_tokens + $1::bigint,
@@ -106,11 +107,11 @@ export const correctTokens = optional<{ tokens: number; cost_micros: number; api
   WHERE api_key_id = $3 AND day = $4::text::date AND limits_of = $5
   RETURNING day
 )
-SELECT count_usage($6, day, coalesce($7, ''), coalesce($8, ''), $9, 0, 0, 0, 0,
+SELECT count_usage($7, day, coalesce($8, ''), coalesce($9, ''), $10, 0, 0, 0, 0,
   $1::bigint, 0, $2::bigint)
-  + count_budgets($6, coalesce($7, ''), coalesce($8, ''), 0, $1::bigint,
-    $2::bigint) AS counted FROM corrected`,
-  ['tokens', 'cost_micros', 'api_key_id', 'day', 'limits_of', 'user_id', 'credential_id', 'project_id', 'model'],
+  + count_budgets($7, coalesce($8, ''), coalesce($9, ''), 0, $1::bigint,
+    $2::bigint, $6) AS counted FROM corrected`,
+  ['tokens', 'cost_micros', 'api_key_id', 'day', 'limits_of', 'charged_at', 'user_id', 'credential_id', 'project_id', 'model'],
 )
 export interface CorrectTokensRow {
   counted: number | null

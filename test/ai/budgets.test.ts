@@ -1,6 +1,7 @@
 // Budgets: who sets them, what they refuse, when they start again, and what they notify of.
 import t from 'tap'
 import { runRetention } from '../../infra/jobs/retention.ts'
+import { embedWithinLimit } from '../../services/ai/chat/embeddings.ts'
 import { budgetRetentionTasks, budgetTasks } from '../../services/budgets/budgets.ts'
 import { createApiKey, createBudget, createProject } from '../support/database/db-fixtures.ts'
 import { insertedCustomer } from '../support/database/db-fixtures-payments.ts'
@@ -157,6 +158,30 @@ t.test('a period begins at a fixed instant', async (t) => {
   await new Promise((resolve) => setTimeout(resolve, Date.parse(resetsAt) - Date.now() + 5))
   t.equal((await ask(key.client)).status, 200, 'it starts again')
   t.match(await read(person, budget), { used: '1' })
+})
+
+t.test('a correction of tokens counts to the period that they were counted to', async (t) => {
+  const person = await server.person()
+  const ends = Date.now() + 500
+  const budget = await createBudget(server, person.id, {
+    subject_id: person.id,
+    period: 'day',
+    starts_at: new Date(ends - 86_400_000).toISOString(),
+  })
+  const embed = async (texts: string[], _signal?: AbortSignal, onTokens?: (tokens: number) => void) => {
+    await new Promise((resolve) => setTimeout(resolve, ends - Date.now() + 5))
+    onTokens?.(1)
+    return texts.map(() => [0])
+  }
+  const account = { userId: person.id, credentialId: null, projectId: null, tokensPerDay: 0 }
+  const model = { model: 'embedder', dimensions: 1, provider: 'fake', price: null }
+  await embedWithinLimit(database, Object.assign(embed, model), account, ['more than three short words'])
+  const periods = await prisma.budgetPeriod.findMany({ where: { budgetId: budget } })
+  t.match(
+    periods.map(({ used }) => Number(used)),
+    [1],
+  )
+  t.match(await read(person, budget), { used: '0' }, 'the next period')
 })
 
 t.test('each threshold is notified once in a period, by an event and an e-mail', async (t) => {

@@ -13,4 +13,4 @@ WITH charged AS (
       cost_micros = u.cost_micros + excluded.cost_micros
   RETURNING day, limits_of
 )
-SELECT day::text, limits_of, {count-prompt-tokens} AS counted FROM charged
+SELECT day::text, limits_of, now() AS charged_at, {count-prompt-tokens at=now()} AS counted FROM charged

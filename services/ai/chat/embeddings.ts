@@ -66,11 +66,12 @@ export async function embedWithinLimit(
   const settle = async (tokens: number): Promise<void> => {
     onTokens?.(tokens)
     if (tokens === estimated) return
-    const { day, limits_of } = charged
+    const { day, limits_of, charged_at } = charged
     await sql.correctTokens(db, {
       ...account,
       day,
       limits_of,
+      charged_at,
       tokens: tokens - estimated,
       cost_micros: costOfTokens(tokens) - costOfTokens(estimated),
     })
