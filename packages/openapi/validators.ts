@@ -2,6 +2,7 @@
 import { Ajv2020, type Format } from 'ajv/dist/2020.js'
 import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { visitSchema } from './schema-places.ts'
+import { addTextAlternatives } from './text-values.ts'
 import { addUnevaluated } from './unevaluated.ts'
 import { addUniqueItems } from './unique-items.ts'
 
@@ -28,6 +29,7 @@ export function createAjv(
   })
   for (const [name, format] of Object.entries(formats)) ajv.addFormat(name, format)
   ajv.addSchema(document, 'contract')
+  if (isText) addTextAlternatives(ajv)
   addUniqueItems(ajv)
   addUnevaluated(ajv, document, (schema) => ajv.compile(rebased(schema)))
   return ajv

@@ -1,5 +1,7 @@
-// What `contains`, a lone `if` and alternatives evaluate, and `uniqueItems`, in the validators of all tools.
+// What `contains`, a lone `if` and alternatives evaluate, `uniqueItems`, and texts, in the validators of all
+// tools.
 import t from 'tap'
+import { forText } from '../text-values.ts'
 import { createAjv } from '../validators.ts'
 
 /** The errors, as `where: message`, of the value by the schema. */
@@ -53,4 +55,35 @@ t.test('uniqueItems takes linear time, and counts equal values as one', async (t
   t.same(errorsOf(schema, equal), [': must NOT have duplicate items'])
   t.same(errorsOf(schema, [1, '1', true, 'true', [1], { 0: 1 }]), [])
   t.same(errorsOf({ uniqueItems: false }, [1, 1]), [])
+})
+
+/** The value that the text is by the schema; undefined if it is invalid. */
+function valueOf(schema: object, text: unknown): unknown {
+  const own = { type: 'object', properties: { value: schema } }
+  const schemas = { Own: own, Digit: { type: 'integer', maximum: 9 } }
+  const ajv = createAjv(forText({ components: { schemas } }), { isText: true })
+  const holder = { value: text }
+  const isValid = ajv.compile({ $ref: 'contract#/components/schemas/Own' })(holder)
+  return isValid ? holder.value : undefined
+}
+
+t.test('a text has the type of a constant or an enum', async (t) => {
+  t.equal(valueOf({ enum: [10, 20] }, '10'), 10)
+  t.equal(valueOf({ enum: [10, 20] }, '11'), undefined)
+  t.equal(valueOf({ const: true }, 'true'), true)
+  t.same(valueOf({ type: 'array', items: { enum: [1, 2] } }, ['1', '2']), [1, 2])
+  for (const schema of [{ enum: [10, 'auto'] }, { type: ['integer', 'string'], enum: [10, 'auto'] }])
+    t.same([valueOf(schema, '10'), valueOf(schema, 'auto')], [10, 'auto'])
+})
+
+t.test('an alternative gets the text as it was sent', async (t) => {
+  for (const digit of [{ type: 'integer', maximum: 9 }, { $ref: '#/components/schemas/Digit' }]) {
+    const schema = { anyOf: [digit, { type: 'string' }] }
+    t.same([valueOf(schema, '3'), valueOf(schema, '007'), valueOf(schema, '010')], [3, 7, '010'])
+    const inside = (kind: string): object => ({
+      properties: { kind: { const: kind }, code: kind === 'a' ? { type: 'integer' } : { type: 'string' } },
+    })
+    const sent = { kind: 'b', code: '010' }
+    t.same(valueOf({ type: 'object', oneOf: [inside('a'), inside('b')] }, sent), sent)
+  }
 })
