@@ -13,6 +13,7 @@ import {
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { statement } from '../../infra/database/statements.ts'
+import { isBlobKey } from '../../services/storage/blobs/blob-store.ts'
 import { deleteExpiredUploads } from '../../services/storage/uploads/retention.ts'
 import { noS3 } from '../../scripts/test/s3-server.ts'
 import { createTestDatabase } from '../support/database/database.ts'
@@ -75,6 +76,19 @@ t.test('S3', { skip: noS3 }, async (t) => {
       const id = (await tus.head(path)).headers.get('upload-file-id')
       return (await download(server.url, `/storage/files/${id}/download`, { key: server.key })).bytes
     }
+    const expire = async (path: string): Promise<void> => {
+      const data = { expiresAt: new Date(0) }
+      await database.prisma.upload.update({ where: { id: path.split('/').at(-1)! }, data })
+      await deleteExpiredUploads(database, server.services)
+    }
+    /** Runs the work while no file can be inserted. */
+    const refuseFiles = async (work: () => Promise<unknown>): Promise<void> => {
+      await database.sql(failInserts, [])
+      await database.sql(addTrigger, [])
+      await work()
+      await database.sql(dropTrigger, [])
+      await database.sql(dropFunction, [])
+    }
     const offsetAt = async (path: string) => Number((await tus.head(path)).headers.get('upload-offset'))
     t.beforeEach(async () => {
       await database.prisma.upload.deleteMany()
@@ -126,21 +140,29 @@ t.test('S3', { skip: noS3 }, async (t) => {
       t.ok(bytes.equals(await fileOf(path)))
     })
 
-    t.test('an upload with another SHA-256 than declared is deleted', async (t) => {
+    t.test('a complete upload that becomes no file leaves no blob', async (t) => {
+      const before = await blobsOf(store)
       const path = await tus.createUpload(5, { filename: 'a', sha256: hash('sha256', 'other') })
       t.equal((await tus.append(path, 0, 'bytes')).status, 460)
       t.equal((await tus.head(path)).status, 404)
+      await waitUntil(async () => (await blobsOf(store)).length === before.length, 'no blob after a 460')
+
+      const taken = { filename: 'taken', path: 'conflicts', on_conflict: 'fail' }
+      const [first, second] = [await tus.createUpload(5, taken), await tus.createUpload(5, taken)]
+      t.equal((await tus.append(first, 0, 'bytes')).status, 204)
+      t.equal((await tus.append(second, 0, 'bytes')).status, 409)
+      await waitUntil(async () => (await blobsOf(store)).length === before.length + 1, 'the blob of one file')
+
+      const expired = await tus.createUpload(5)
+      await refuseFiles(async () => t.equal((await tus.append(expired, 0, 'bytes')).status, 500))
+      t.equal((await blobsOf(store)).length, before.length + 2, 'the bytes stay for a retry')
+      await expire(expired)
+      await waitUntil(async () => (await blobsOf(store)).length === before.length + 1, 'no blob after expiry')
+      t.equal((await fileOf(first)).toString(), 'bytes')
     })
 
     t.test('a deleted and an expired upload leave no parts and no tail', async (t) => {
-      for (const remove of [
-        (path: string) => tus.delete(path),
-        async (path: string) => {
-          const data = { expiresAt: new Date(0) }
-          await database.prisma.upload.update({ where: { id: path.split('/').at(-1)! }, data })
-          await deleteExpiredUploads(database, server.services)
-        },
-      ]) {
+      for (const remove of [(path: string) => tus.delete(path), expire]) {
         const path = await tus.createUpload(bytes.length)
         await tus.append(path, 0, bytes.subarray(0, part + 1_000))
         t.match(await unfinished(store), { multiparts: [String], tails: [String] })
@@ -183,11 +205,7 @@ t.test('S3', { skip: noS3 }, async (t) => {
 
     t.test('an upload that could not become a file is finished by its last byte', async (t) => {
       const path = await tus.createUpload(bytes.length)
-      await database.sql(failInserts, [])
-      await database.sql(addTrigger, [])
-      t.equal((await tus.append(path, 0, bytes)).status, 500)
-      await database.sql(dropTrigger, [])
-      await database.sql(dropFunction, [])
+      await refuseFiles(async () => t.equal((await tus.append(path, 0, bytes)).status, 500))
       t.equal(await offsetAt(path), bytes.length - 1)
       t.equal((await tus.append(path, bytes.length - 1, bytes.subarray(-1))).status, 204)
       t.ok(bytes.equals(await fileOf(path)))
@@ -254,11 +272,7 @@ t.test('S3', { skip: noS3 }, async (t) => {
     t.test('parts whose file could not be created are kept for the next request', async (t) => {
       const path = await tus.createUpload(bytes.length)
       for (const each of (await sign(path)).body.parts) await put(each)
-      await database.sql(failInserts, [])
-      await database.sql(addTrigger, [])
-      t.equal((await complete(path)).status, 500)
-      await database.sql(dropTrigger, [])
-      await database.sql(dropFunction, [])
+      await refuseFiles(async () => t.equal((await complete(path)).status, 500))
       t.match((await sign(path)).body, { parts: [], missing: 0 })
       t.match(await complete(path), { status: 200, body: { file_id: /^file_/ } })
       t.ok(bytes.equals(await fileOf(path)))
@@ -278,10 +292,12 @@ t.test('S3', { skip: noS3 }, async (t) => {
       for (const each of (await sign(lost)).body.parts) await put(each)
       t.equal((await complete(lost)).status, 200)
 
+      const blobs = await blobsOf(store)
       const wrong = await tus.createUpload(bytes.length, { filename: 'a', sha256: hash('sha256', 'other') })
       for (const each of (await sign(wrong)).body.parts) await put(each)
       t.equal((await complete(wrong)).status, 460)
       t.equal((await tus.head(wrong)).status, 404)
+      await waitUntil(async () => (await blobsOf(store)).length === blobs.length, 'no blob')
       const stranger = await server.person()
       const mine = await tus.createUpload(bytes.length)
       for (const action of ['parts', 'complete'])
@@ -370,6 +386,17 @@ async function unfinished(store: Record<string, string>): Promise<{ multiparts: 
       new ListObjectsV2Command({ Bucket, Prefix: '.platform-uploads/' }),
     )
     return { multiparts: Uploads.map(({ Key }) => Key!), tails: Contents.map(({ Key }) => Key!) }
+  } finally {
+    client.destroy()
+  }
+}
+
+/** The keys of the blobs in the store. */
+async function blobsOf(store: Record<string, string>): Promise<string[]> {
+  const client = clientOf(store)
+  try {
+    const { Contents = [] } = await client.send(new ListObjectsV2Command({ Bucket: store.S3_BUCKET }))
+    return Contents.map(({ Key }) => Key!).filter(isBlobKey)
   } finally {
     client.destroy()
   }

@@ -190,13 +190,19 @@ export async function deleteUpload(
   tx.afterCommit(async () => await deleteBytes(storage, upload).catch(() => {}))
 }
 
-/** Deletes the bytes of an upload that is deleted. A blob that exists already is left to the quarantine. */
-async function deleteBytes(storage: Storage, { multipart, temp_name, file_id }: StoredUpload): Promise<void> {
-  if (multipart === null) return await storage.partialFiles.delete([temp_name])
-  if (file_id !== null) return
-  const { parts } = await storage.blobStore()
-  await parts?.abort(multipart)
-  if (multipart.tail !== null) await parts?.deleteTails([multipart.tail])
+/**
+ * Deletes the bytes of an upload that is deleted. The blob of a file is left to the quarantine. Received parts
+ * may be a blob that became no file. The parts of an incomplete upload are none: a blob of the key is then that
+ * of a file which the database does not know since it was restored, and it is left to the quarantine, too.
+ */
+async function deleteBytes(storage: Storage, upload: StoredUpload): Promise<void> {
+  const { multipart, temp_name: tempName, file_id: fileId, offset, length } = upload
+  if (multipart === null) return await storage.partialFiles.delete([tempName])
+  if (fileId !== null) return
+  const store = await storage.blobStore()
+  await store.parts?.abort(multipart)
+  if (multipart.tail !== null) await store.parts?.deleteTails([multipart.tail])
+  if (offset === length - 1) await store.delete([multipart.key])
 }
 
 /** Deletes an upload whose client never learned its id, unless the upload is finished or leased. */
