@@ -3,6 +3,7 @@ import type { OperationRow } from '../client/operation-row.ts'
 import type { ListShape, NextPage } from '../client/pages.ts'
 import {
   listOf,
+  placeOf,
   schemaOf,
   successOf,
   type Media,
@@ -65,15 +66,17 @@ function requiredFiles(document: Json, media: Media): string[] {
 }
 
 /** undefined if it is that of the document. */
-function ownSecurity({ security }: Json, node: Json): string[][] | undefined {
+function ownSecurity(document: Json, node: Json): string[][] | undefined {
   if (node.security === undefined) return undefined
-  const [own, shared] = [namesOf(node.security), namesOf(security ?? [])]
+  const [own, shared] = [node.security, document.security ?? []].map((each) => namesOf(document, each))
   return JSON.stringify(own) === JSON.stringify(shared) ? undefined : own
 }
 
-/** The names of the security schemes of each alternative. */
-export function namesOf(security: Json[]): string[][] {
-  return security.map((alternative) => Object.keys(alternative))
+/** The names of the security schemes of each alternative whose credentials are in a request. */
+export function namesOf(document: Json, security: Json[]): string[][] {
+  return security.map((alternative) =>
+    Object.keys(alternative).filter((name) => placeOf(document, name) !== null),
+  )
 }
 
 const orNothing = <Item>(items: Item[]): Item[] | undefined => (items.length === 0 ? undefined : items)

@@ -3,7 +3,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { operationsOf, type Operation } from '@platform-api/openapi/document.ts'
+import { operationsOf, placeOf, type Operation } from '@platform-api/openapi/document.ts'
 import { noticesOf } from '@platform-api/openapi/faults.ts'
 import { readOpenapi } from '@platform-api/openapi/read.ts'
 import { resolve as resolved } from '@platform-api/openapi/resolve.ts'
@@ -94,8 +94,8 @@ function withoutDescription(types: MethodTypes, name: string | undefined): Metho
 
 /** What the client knows of the API, as `ApiInfo` of the runtime. */
 export function apiInfoOf(document: Json, userAgent: string): object {
-  const schemes = Object.entries<Json>(document.components?.securitySchemes ?? {}).flatMap(([name, node]) => {
-    const place = placeOf(resolved(document, node))
+  const schemes = Object.keys(document.components?.securitySchemes ?? {}).flatMap((name) => {
+    const place = placeOf(document, name)
     return place === null ? [] : [[name, place] as const]
   })
   const { security } = document
@@ -107,17 +107,8 @@ export function apiInfoOf(document: Json, userAgent: string): object {
     origin: originOf(document.servers),
     schemes: Object.fromEntries(schemes),
     // A document that only declares its schemes means that each of them is accepted.
-    security: isUsed ? namesOf(security ?? []) : schemes.map(([name]) => [name]),
+    security: isUsed ? namesOf(document, security ?? []) : schemes.map(([name]) => [name]),
   }
-}
-
-/** Where the credentials of the scheme go; null for client certificates, which requests do not have. */
-function placeOf({ type, in: where, name, scheme }: Json): object | null {
-  if (type === 'apiKey') return { in: where, name, scheme: 'plain' }
-  if (type === 'mutualTLS') return null
-  const isBasic = type === 'http' && scheme?.toLowerCase() === 'basic'
-  const isOther = type === 'http' && !isBasic && scheme?.toLowerCase() !== 'bearer'
-  return { in: 'header', name: 'Authorization', scheme: isBasic ? 'basic' : isOther ? 'plain' : 'bearer' }
 }
 
 /** The classes of errors. */
@@ -269,14 +260,17 @@ export function createClient (options = {}) {
 }
 
 function indexTypes(document: Json, own: string[]): string {
-  const schemes = Object.entries<Json>(document.components?.securitySchemes ?? {}).map(([name, node]) => {
-    const { type, scheme, description } = resolved(document, node)
-    const isBasic = type === 'http' && scheme?.toLowerCase() === 'basic'
+  const declared = Object.entries<Json>(document.components?.securitySchemes ?? {})
+  const schemes = declared.flatMap(([name, node]) => {
+    const { type, description } = resolved(document, node)
+    const place = placeOf(document, name)
+    if (place === null) return []
     const about = String(description ?? type)
       .replace(/\s+/g, ' ')
       .replaceAll('*/', '* /')
       .trim()
-    return `  /** ${about} */\n  ${JSON.stringify(name)}?: ${isBasic ? 'BasicSecret' : 'Secret'} | null`
+    const secret = place.scheme === 'basic' ? 'BasicSecret' : 'Secret'
+    return `  /** ${about} */\n  ${JSON.stringify(name)}?: ${secret} | null`
   })
   return `import type { BasicSecret, Secret } from './auth.js'
 import type { Client as FetchClient } from './openapi-fetch.js'

@@ -123,7 +123,8 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
     node.requestBody === undefined || method === 'get'
       ? null
       : located(document, node.requestBody, `${at}/requestBody`)
-  const needed = security.length > 0 && security.every((scheme) => Object.keys(scheme).length > 0)
+  const credentials = security.map((alternative) => credentialsOf(document, alternative))
+  const needed = credentials.length > 0 && credentials.every((all) => all.length > 0)
   const responses = Object.keys(node.responses ?? {}).map((status) => {
     const response = located(document, node.responses[status], `${at}/responses/${status}`)
     const headers = Object.entries<Json>(response.node.headers ?? {}).map(([name, header]) => {
@@ -161,12 +162,12 @@ function operationOf(document: Json, path: string, item: Json, method: string): 
         .filter(([status]) => !/^\d{3}$/.test(status))
         .map(([status, response]) => [status.toUpperCase(), response]),
     ),
-    security: security.map((scheme) => credentialsOf(document, scheme)),
+    security: credentials,
     credentials: [],
     scopes: needed
       ? [...new Set(security.flatMap((scheme) => Object.values<string[]>(scheme).flat()))]
       : null,
-    optionalKey: !needed && security.some((scheme) => Object.keys(scheme).length > 0),
+    optionalKey: !needed && credentials.some((all) => all.length > 0),
   }
 }
 
@@ -380,15 +381,20 @@ export function listOf(document: Json, operation: Operation): { item: Json; prop
 
 /** The places of the key for an alternative of an operation's security. */
 function credentialsOf(document: Json, alternative: Json): Credential[] {
-  return Object.keys(alternative).map((name) => {
-    const scheme = resolve(document, document.components?.securitySchemes?.[name]) ?? {}
-    if (scheme.type === 'apiKey') return { in: scheme.in, name: scheme.name, scheme: 'plain' }
-    return {
-      in: 'header',
-      name: 'Authorization',
-      scheme: scheme.type === 'http' && scheme.scheme?.toLowerCase() === 'basic' ? 'basic' : 'bearer',
-    }
-  })
+  return Object.keys(alternative).flatMap((name) => placeOf(document, name) ?? [])
+}
+
+/** Where the credentials of the security scheme go; null for client certificates, which no request has. */
+export function placeOf(document: Json, name: string): Credential | null {
+  const node = resolve(document, document.components?.securitySchemes?.[name]) ?? {}
+  if (node.type === 'mutualTLS') return null
+  if (node.type === 'apiKey') return { in: node.in, name: node.name, scheme: 'plain' }
+  const scheme = node.type === 'http' ? node.scheme?.toLowerCase() : 'bearer'
+  return {
+    in: 'header',
+    name: 'Authorization',
+    scheme: scheme === 'bearer' || scheme === 'basic' ? scheme : 'plain',
+  }
 }
 
 /** The names of a path's parameters, in order. */

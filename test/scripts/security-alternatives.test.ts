@@ -25,6 +25,8 @@ const schemes = {
     type: 'oauth2',
     flows: { clientCredentials: { tokenUrl: 'https://a.example', scopes: { read: '' } } },
   },
+  certificate: { type: 'mutualTLS' },
+  signature: { type: 'http', scheme: 'HMAC' },
   openid: { type: 'openIdConnect', openIdConnectUrl: 'https://a.example' },
 }
 
@@ -42,6 +44,9 @@ const securities: Record<string, object[]> = {
   mixed: [{ header: [], cookie: [] }, { login: [] }],
   cookies: [{ cookie: [], app: [] }],
   optional: [{ header: [] }, {}],
+  certificate: [{ certificate: [] }],
+  withCertificate: [{ certificate: [], header: [] }],
+  signature: [{ signature: [] }],
 }
 
 const documentOf = (chosen: Record<string, object[]>): any => ({
@@ -120,6 +125,9 @@ const cases: Record<string, { accepts: Sent[]; refuses: Sent[] }> = {
     refuses: [{}, inCookie, { headers: { cookie: `app=${key}` } }],
   },
   optional: { accepts: [{}, inHeader, asUser], refuses: [] },
+  certificate: { accepts: [{}], refuses: [] },
+  withCertificate: { accepts: [inHeader], refuses: [{}, bearer] },
+  signature: { accepts: [{ headers: { authorization: key } }], refuses: [{}] },
 }
 
 for (const only of [undefined, key])

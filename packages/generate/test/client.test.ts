@@ -162,6 +162,13 @@ const document = {
         responses: { 204: { description: 'Stored.' } },
       },
     },
+    '/certified': {
+      get: {
+        operationId: 'certified',
+        security: [{ certificate: [], header_key: [] }, { signature: [] }],
+        responses: { 204: { description: 'Found.' } },
+      },
+    },
     '/search': {
       post: {
         operationId: 'search',
@@ -187,6 +194,8 @@ const document = {
       query_key: { type: 'apiKey', in: 'query', name: 'key' },
       cookie_key: { type: 'apiKey', in: 'cookie', name: 'session' },
       basic: { type: 'http', scheme: 'basic' },
+      certificate: { type: 'mutualTLS' },
+      signature: { type: 'http', scheme: 'hmac' },
     },
     schemas: {
       Note: {
@@ -264,6 +273,8 @@ try {
 await client.api.GET('/notes/{id}', { params: { path: { id: '1' } } })
 // @ts-expect-error The scheme is not declared.
 createClient({ auth: { other: 'x' } })
+// @ts-expect-error A certificate is no part of a request.
+createClient({ auth: { certificate: 'x' } })
 // @ts-expect-error The text is missing.
 await client.notesCreate({ body: {} })
 // @ts-expect-error The photo is no text.
@@ -294,7 +305,7 @@ t.test('the types compile in strict mode, and misuse does not', async (t) => {
 })
 
 t.test('everything is written once, and then only what changes', async (t) => {
-  t.equal(report.operations, 16)
+  t.equal(report.operations, 17)
   t.same((await generateClient(join(folder, 'notes.json'), out)).wrote, [])
 })
 
@@ -482,6 +493,14 @@ t.test('a request is repeated after 429, a POST with the same key', async (t) =>
   const { client: once, sent: attempts } = answered([late, late])
   await t.rejects(once.answer({ body: {} }), RateLimitError)
   t.equal(attempts.length, 1, 'a POST without a key is not repeated')
+})
+
+t.test('a certificate is no part of a request, and a scheme of another kind sends its value', async (t) => {
+  const { client: authorized, sent } = answered([], { auth: { header_key: 'h', signature: 'hmac x' } })
+  await authorized.certified()
+  const { client: signing, sent: signed } = answered([], { auth: { signature: 'hmac x' } })
+  await signing.certified()
+  t.same([sent[0].headers.get('x-key'), signed[0].headers.get('authorization')], ['h', 'hmac x'])
 })
 
 t.test('the credentials go where the document says', async (t) => {
