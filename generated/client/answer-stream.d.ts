@@ -1,4 +1,4 @@
-// The runtime of the client (e4d1584689ec26aa), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e7efaa0c9ba72193), compiled from packages/client/ of the toolkit. Do not edit.
 import type { StreamedEvent } from './events.js';
 /** The events of a stream that are an answer. */
 export interface AnswerShape {

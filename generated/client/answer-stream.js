@@ -1,4 +1,4 @@
-// The runtime of the client (15f6d681ce9dfcbe), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (604dd5b7af9f3306), compiled from packages/client/ of the toolkit. Do not edit.
 // The stream of an answer, with its text and its final event. After a disconnect it resumes by the
 // operation that the contract names (`x-stream-answer`).
 import { ConnectionError, ClientError, streamErrorOf } from './error.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (1808bdadcaaa8a6a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (65923b1c2e443c1e), compiled from packages/client/ of the toolkit. Do not edit.
 import type { RepeatableRequest } from './retry.js';
 /** A key, a token, or a function that returns one, which is called for each call. */
 export type Secret = string | (() => string | Promise<string>);

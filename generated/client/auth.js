@@ -1,4 +1,4 @@
-// The runtime of the client (5abdf6da467a104b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (564462646e8a4f35), compiled from packages/client/ of the toolkit. Do not edit.
 /**
  * @param alternatives the names of the schemes that the operation accepts; the first alternative with all
  * its credentials is used.

@@ -1,4 +1,4 @@
-// The runtime of the client (719ab1dcd722df43), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8934674c7120ce40), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 import type { UploadBody } from './progress.js';
 export interface EncodedBody {

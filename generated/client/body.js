@@ -1,4 +1,4 @@
-// The runtime of the client (1a30d30aebb9506e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (da94e59cb02d8c40), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes the body of a request.
 import { concreteType, essenceOf, isJson, isRange } from './media-types.js';
 import { fieldsOf } from './form-fields.js';

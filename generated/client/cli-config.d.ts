@@ -1,4 +1,4 @@
-// The runtime of the client (c6c773f6eee86805), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (4f4bacf7130d49b1), compiled from packages/client/ of the toolkit. Do not edit.
 import { type PlatformClient } from './index.js';
 /** A server and a key for it. */
 export interface Account {

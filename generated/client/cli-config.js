@@ -1,4 +1,4 @@
-// The runtime of the client (02209ca148b678c0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (f485dfb0b3c8c6fe), compiled from packages/client/ of the toolkit. Do not edit.
 // The address and the key: of the environment, or of `platform login`.
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';

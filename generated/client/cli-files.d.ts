@@ -1,4 +1,4 @@
-// The runtime of the client (69b1123605dfddf0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (af566f005967fde3), compiled from packages/client/ of the toolkit. Do not edit.
 import { type PlatformClient } from './index.js';
 import { type Output } from './cli-io.js';
 export interface FileOptions extends Output {

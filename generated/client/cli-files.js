@@ -1,4 +1,4 @@
-// The runtime of the client (9f5ff1be2c4f05b1), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (482e75631012cd40), compiled from packages/client/ of the toolkit. Do not edit.
 // `platform files`: lists, uploads and downloads. A transfer that was cut continues: in the same run, and in
 // a later one. A download becomes visible when it is complete and its digest is right.
 import { createHash } from 'node:crypto';

@@ -1,4 +1,4 @@
-// The runtime of the client (a9c996e0c19f03e0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (f191dcb8e7621681), compiled from packages/client/ of the toolkit. Do not edit.
 import type { PlatformClient } from './index.js';
 import { type Output } from './cli-io.js';
 export interface ChatOptions extends Output {

@@ -1,4 +1,4 @@
-// The runtime of the client (b52e8331ec26c4bd), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (096a40f2b51d80fa), compiled from packages/client/ of the toolkit. Do not edit.
 // `platform chat`, `platform events tail` and `platform webhooks listen`.
 import { createHmac, randomBytes } from 'node:crypto';
 import { CommandError, note, plain, print } from './cli-io.js';

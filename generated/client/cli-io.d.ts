@@ -1,4 +1,4 @@
-// The runtime of the client (b8b116ba9481deb2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (caa9a10ac87d5db7), compiled from packages/client/ of the toolkit. Do not edit.
 /** A mistake of the user: its message is all that is printed. */
 export declare class CommandError extends Error {
     name: string;

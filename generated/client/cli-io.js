@@ -1,4 +1,4 @@
-// The runtime of the client (8f7e0c28d57eca99), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (dd99533219bd1230), compiled from packages/client/ of the toolkit. Do not edit.
 // Output of the command line: lines, progress and errors.
 import { PlatformError } from './index.js';
 /** A mistake of the user: its message is all that is printed. */

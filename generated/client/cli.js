@@ -1,4 +1,4 @@
-// The runtime of the client (49dfa23ca229e617), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (4f74c044315ffd75), compiled from packages/client/ of the toolkit. Do not edit.
 // The command line `platform`: `npx platform` of the client package. No other module of the package imports
 // it, so that it is in no bundle for browsers.
 import { readFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The runtime of the client (1906b1731da7344e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (245436be984b2903), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Client as FetchClient } from './openapi-fetch.js';
 import type { Clock } from './clock.js';
 import type { OperationRow } from './operation-row.js';

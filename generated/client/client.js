@@ -1,4 +1,4 @@
-// The runtime of the client (ac53a2f4bb678ac3), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e9759f88efe3cae2), compiled from packages/client/ of the toolkit. Do not edit.
 // Creates the client's methods from the table of operations. Each sends its request through openapi-fetch
 // with the credentials, an idempotency key if the operation accepts one, and retries.
 import createFetchClient, {} from './openapi-fetch.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (ff6e619e3fc06793), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (c7d928713a3acf57), compiled from packages/client/ of the toolkit. Do not edit.
 export interface Clock {
     /** Milliseconds since 1970. */
     now(): number;

@@ -1,4 +1,4 @@
-// The runtime of the client (10fc5a86bf4c3e66), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (03fb4fc22295ee3d), compiled from packages/client/ of the toolkit. Do not edit.
 // Time and randomness, replaceable in tests.
 export const systemClock = {
     now: () => Date.now(),

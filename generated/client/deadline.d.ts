@@ -1,4 +1,4 @@
-// The runtime of the client (3b841cdab37bbc8d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8eaedd7fd79cfd00), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Clock } from './clock.js';
 export interface Deadline {
     /** Aborted at the deadline or by the caller's signal. */

@@ -1,4 +1,4 @@
-// The runtime of the client (164bf3017ad78f05), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (0fc0b431e707e5b0), compiled from packages/client/ of the toolkit. Do not edit.
 import { TimeoutError } from './error.js';
 /** @param timeout in milliseconds; null for no deadline. */
 export function startDeadline(operation, timeout, clock, signal) {

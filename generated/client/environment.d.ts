@@ -1,4 +1,4 @@
-// The runtime of the client (eee13c55b3002f0b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (25b62ee5410854bb), compiled from packages/client/ of the toolkit. Do not edit.
 /** An environment variable; undefined in browsers, and if it is empty. */
 export declare function fromEnvironment(name: string): string | undefined;
 export declare function isWebPage(): boolean;

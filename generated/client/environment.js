@@ -1,4 +1,4 @@
-// The runtime of the client (7d01a54c200b1d23), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (58e33022a7afdb2d), compiled from packages/client/ of the toolkit. Do not edit.
 // Where the client runs: in a web page or not, and with which environment variables.
 /** An environment variable; undefined in browsers, and if it is empty. */
 export function fromEnvironment(name) {

@@ -1,2 +1,2 @@
-// The runtime of the client (42c92f8b4b78c37c), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (792b7e3a44d22551), compiled from packages/client/ of the toolkit. Do not edit.
 export {};

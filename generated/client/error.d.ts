@@ -1,4 +1,4 @@
-// The runtime of the client (3c75743d568167ea), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (d2fb35ada9eab30e), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ErrorCode, ErrorDetails } from './error-types.js';
 interface ErrorInit {
     operation?: string;

@@ -1,4 +1,4 @@
-// The runtime of the client (e5d8528741c090d5), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (254ea8a94f095cbc), compiled from packages/client/ of the toolkit. Do not edit.
 // The errors of the client: a class per kind, all of them ClientError.
 import { isJson } from './media-types.js';
 /** Every error that the client throws. `message` is for people and may change at any time. */

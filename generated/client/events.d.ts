@@ -1,4 +1,4 @@
-// The runtime of the client (62ac3c8bbe24a3e5), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (60fbe1eeb1febd4e), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 export interface StreamedEvent {
     event: string;

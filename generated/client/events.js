@@ -1,4 +1,4 @@
-// The runtime of the client (e512dc644574b8e0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (65cc89f49936f935), compiled from packages/client/ of the toolkit. Do not edit.
 // Server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html) as an async iterator.
 // After a disconnect the stream resumes if the operation accepts Last-Event-ID; otherwise it fails.
 import { createParser } from './eventsource-parser.js';

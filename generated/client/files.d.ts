@@ -1,4 +1,4 @@
-// The runtime of the client (51a30cf5be13268b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6a5b1779826a4da4), compiled from packages/client/ of the toolkit. Do not edit.
 /** A file that is sent while it is read. It can be sent only once, so the upload is not retried. */
 export interface StreamedFile {
     name: string;

@@ -1,4 +1,4 @@
-// The runtime of the client (63ff3c8d25bcddc0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (3206118b1ef962f4), compiled from packages/client/ of the toolkit. Do not edit.
 // The files that uploads accept: Blobs, bytes, streams, and files on disk.
 /** Bytes, a Blob or a stream as a file with a name and a media type. */
 export function toFile(content, name, properties = {}) {

@@ -1,4 +1,4 @@
-// The runtime of the client (7f11f3932be8703c), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bb3c1f9564189b67), compiled from packages/client/ of the toolkit. Do not edit.
 type Json = any;
 /** The Encoding Object of a property. One of `style`, `explode`, `allowReserved` replaces `contentType`. */
 export interface Encoding {

@@ -1,4 +1,4 @@
-// The runtime of the client (e1a44ba2214887a4), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (475844c92973ae60), compiled from packages/client/ of the toolkit. Do not edit.
 // The fields of a form and how they are sent (OpenAPI 3.1, 4.8.15). Imports only media types: generated
 // clients have a copy.
 import { isJson } from './media-types.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (25465f363b3b532e), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8dfa297694774d88), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Encoding } from './form-fields.js';
 export interface EncodedForm {
     content: Blob | ReadableStream<Uint8Array>;

@@ -1,4 +1,4 @@
-// The runtime of the client (0a5f686ed6ceb84f), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (f5e2755647f19a15), compiled from packages/client/ of the toolkit. Do not edit.
 // Encodes a form with files (RFC 7578). A Blob is read only when it is sent, and can be sent again; a stream
 // is sent while it is read. Names are escaped as in
 // https://html.spec.whatwg.org/multipage/form-control-infrastructure.html#multipart-form-data.

@@ -1,4 +1,4 @@
-// The runtime of the client (c92fbd59dd8c06c1), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (001c46021f1e233d), compiled from packages/client/ of the toolkit. Do not edit.
 /** `Map.groupBy`, which Node.js 20 lacks. */
 export function groupBy(items, keyOf) {
     const groups = new Map();

@@ -1,4 +1,4 @@
-// The runtime of the client (8f8a6c8f719c5a43), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (bd84ec250313c382), compiled from packages/client/ of the toolkit. Do not edit.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */
 export declare function isJson(type: string): boolean;
 /** Whether the media type is JSON values, one in each line. */

@@ -1,4 +1,4 @@
-// The runtime of the client (a58b759463818c8d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7560503a35ca5e19), compiled from packages/client/ of the toolkit. Do not edit.
 // Media types and their ranges, such as `image/*` (RFC 9110, 12.5.1). Imports nothing: generated servers
 // have a copy.
 /** Whether the media type is JSON: `application/json`, `application/problem+json`. */

@@ -1,4 +1,4 @@
-// The runtime of the client (4cdf0812df611b6a), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (eb15c7d043518922), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Uploadable } from './files.js';
 import type { Progress } from './progress.js';
 /** A body of raw bytes. */

@@ -1,4 +1,4 @@
-// The runtime of the client (f852f42084de82bf), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6c15f69fa08d79f8), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Encoding } from './form-fields.js';
 import type { ParameterStyle } from './parameters.js';
 import type { AnswerShape } from './answer-stream.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (1812df712061da50), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (99a16b54f63e1432), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Auth, SchemePlace } from './auth.js';
 import { type Clock } from './clock.js';
 import type { LogEntry, Transport } from './retry.js';

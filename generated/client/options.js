@@ -1,4 +1,4 @@
-// The runtime of the client (2ab7a779fcba3de6), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (df957db940eebc72), compiled from packages/client/ of the toolkit. Do not edit.
 import { systemClock } from './clock.js';
 import { ConfigurationError } from './error.js';
 /** @throws ConfigurationError */

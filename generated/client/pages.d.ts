@@ -1,4 +1,4 @@
-// The runtime of the client (6188b6dc75ebabb1), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (31fe4ec13e2d7e11), compiled from packages/client/ of the toolkit. Do not edit.
 export interface ListInput {
     query?: Record<string, unknown>;
     /** The query as text, instead of `query`. */
@@ -29,13 +29,14 @@ export type NextPage =
     id: string;
     more: string[];
 }
-/** The next number, until a page is empty or has fewer items than its limit. */
+/** The next number, until a page is empty or has fewer items than its limit, which is at most `maximum`. */
  | {
     by: 'page' | 'offset';
     parameter: string;
     first: number;
     limit?: string;
     size?: number;
+    maximum?: number;
 }
 /** The link to the next page: of the property, or of the header `Link` (RFC 8288). */
  | {

@@ -1,4 +1,4 @@
-// The runtime of the client (39bee1261e89d664), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (238d7ee256925f6d), compiled from packages/client/ of the toolkit. Do not edit.
 // Iterates over lists. A page is requested when the previous one has been read. By a cursor it continues
 // after its last item: every item that exists all along appears exactly once, also if the list changes in
 // between.
@@ -62,7 +62,9 @@ function after(shape, input, result) {
             return input.search === search.slice(1) ? null : { ...input, search: search.slice(1) };
         }
         default: {
-            const limit = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1);
+            const asked = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1);
+            // A server may answer a limit that is too high with the highest one.
+            const limit = Math.min(asked, next.maximum ?? asked);
             if (items.length < Math.max(1, limit))
                 return null;
             const now = Number(input.query?.[next.parameter] ?? next.first);

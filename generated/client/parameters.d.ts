@@ -1,4 +1,4 @@
-// The runtime of the client (baeec207534ec320), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (4c67643b722d3195), compiled from packages/client/ of the toolkit. Do not edit.
 /** How a parameter is written. */
 export interface ParameterStyle {
     in: 'path' | 'query' | 'header' | 'cookie';

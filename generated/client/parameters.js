@@ -1,4 +1,4 @@
-// The runtime of the client (b4ebbcec06724250), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (784e4c7af38ba511), compiled from packages/client/ of the toolkit. Do not edit.
 import { groupBy } from './group-by.js';
 /**
  * The values are texts, lists of texts and objects of texts. A missing or malformed parameter has no value.

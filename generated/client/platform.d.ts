@@ -1,4 +1,4 @@
-// The runtime of the client (bc27560c950177e2), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (e41c7d0e69d94e61), compiled from packages/client/ of the toolkit. Do not edit.
 import type { ClientOptions } from './options.js';
 export interface PlatformOptions extends Omit<ClientOptions, 'auth' | 'baseUrl'> {
     /** The server's URL, with or without `/v1`. Default: the environment variable `PLATFORM_BASE_URL`. */

@@ -1,4 +1,4 @@
-// The runtime of the client (ae1278936e7481ed), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6d63f5c96d7b99d8), compiled from packages/client/ of the toolkit. Do not edit.
 // The options of the platform's client: one API key, and defaults from the environment.
 import { fromEnvironment, isWebPage } from './environment.js';
 import { ConfigurationError } from './error.js';

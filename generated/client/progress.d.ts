@@ -1,4 +1,4 @@
-// The runtime of the client (57273faef444f921), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (6a31aaf9c0558f69), compiled from packages/client/ of the toolkit. Do not edit.
 import type { Transport } from './retry.js';
 export interface Progress {
     /** Sent bytes of the file; never decreases. */

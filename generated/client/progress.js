@@ -1,4 +1,4 @@
-// The runtime of the client (880718f6ab106c6b), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (d4796599580ef1b1), compiled from packages/client/ of the toolkit. Do not edit.
 /**
  * @param report receives the sent bytes of the file, at least once, and all of them after a success, if the
  * size is known.

@@ -1,4 +1,4 @@
-// The runtime of the client (209e5e805845e146), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (8bbb3dcdb9243efb), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Values = Record<string, unknown>;
 /** The parameters of a call by their place. */

@@ -1,4 +1,4 @@
-// The runtime of the client (062f5c147264f8b0), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (7016be7ec267c06a), compiled from packages/client/ of the toolkit. Do not edit.
 // The parameters of a request as text, by their style.
 import { writeParameter } from './parameters.js';
 /** @throws TypeError if a parameter of the path is missing or results in the path of another operation. */

@@ -1,4 +1,4 @@
-// The runtime of the client (c1ba357ced66ffc8), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (517dc8e5a5dea075), compiled from packages/client/ of the toolkit. Do not edit.
 import type { OperationRow } from './operation-row.js';
 type Method = (input?: any) => any;
 /** @param methods by operationId. @returns the resources of the top level. */

@@ -1,4 +1,4 @@
-// The runtime of the client (1d8cc195b2416d6d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (03121277183abef4), compiled from packages/client/ of the toolkit. Do not edit.
 /** @param methods by operationId. @returns the resources of the top level. */
 export function resourcesOf(table, methods) {
     const root = {};

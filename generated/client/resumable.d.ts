@@ -1,4 +1,4 @@
-// The runtime of the client (10cf2556194cb7fd), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (af220ef10c0402e9), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 import { type Uploadable } from './files.js';
 import type { Progress } from './progress.js';

@@ -1,4 +1,4 @@
-// The runtime of the client (44e79e822241d797), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (d09da69fd01ba1d2), compiled from packages/client/ of the toolkit. Do not edit.
 // Resumable uploads (tus 1.0.0). After a network error, or in a later run that knows the upload's id, the
 // client asks the server for the offset and continues from there.
 import { backOff } from './clock.js';

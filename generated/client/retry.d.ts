@@ -1,4 +1,4 @@
-// The runtime of the client (1829fb66bb43ef84), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (19d28e51c73dcf8f), compiled from packages/client/ of the toolkit. Do not edit.
 import { type Clock } from './clock.js';
 import { ConnectionError } from './error.js';
 export type Transport = (request: Request) => Promise<Response>;

@@ -1,4 +1,4 @@
-// The runtime of the client (b2b5f169817c7032), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (1ef93108dce38f16), compiled from packages/client/ of the toolkit. Do not edit.
 // Retries after network errors and temporary failures, if a second attempt has no second effect: GET, HEAD,
 // OPTIONS, PUT, DELETE, and any request with an idempotency key. A body that can be read only once is not
 // retried.

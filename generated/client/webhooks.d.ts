@@ -1,4 +1,4 @@
-// The runtime of the client (09c739eaddf80463), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (fbdad728734e8a7b), compiled from packages/client/ of the toolkit. Do not edit.
 import type { components } from './types.js';
 export interface WebhookRequest {
     /** The exact body of the request, before it is parsed. */

@@ -1,4 +1,4 @@
-// The runtime of the client (421081884e1d953d), compiled from packages/client/ of the toolkit. Do not edit.
+// The runtime of the client (582f569dcfcb5c8b), compiled from packages/client/ of the toolkit. Do not edit.
 import { WebhookVerificationError } from './error.js';
 import { fromEnvironment } from './environment.js';
 /**

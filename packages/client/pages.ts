@@ -25,8 +25,15 @@ export type NextPage =
   | { by: 'cursor'; parameter: string; from: string[]; more?: string[] }
   /** The id of the last item, while `more` is true. */
   | { by: 'after'; parameter: string; id: string; more: string[] }
-  /** The next number, until a page is empty or has fewer items than its limit. */
-  | { by: 'page' | 'offset'; parameter: string; first: number; limit?: string; size?: number }
+  /** The next number, until a page is empty or has fewer items than its limit, which is at most `maximum`. */
+  | {
+      by: 'page' | 'offset'
+      parameter: string
+      first: number
+      limit?: string
+      size?: number
+      maximum?: number
+    }
   /** The link to the next page: of the property, or of the header `Link` (RFC 8288). */
   | { by: 'link'; from?: string[] }
 
@@ -105,7 +112,9 @@ function after(shape: ListShape, input: ListInput, result: PageResult): ListInpu
       return input.search === search.slice(1) ? null : { ...input, search: search.slice(1) }
     }
     default: {
-      const limit = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1)
+      const asked = Number(input.query?.[next.limit ?? ''] ?? next.size ?? 1)
+      // A server may answer a limit that is too high with the highest one.
+      const limit = Math.min(asked, next.maximum ?? asked)
       if (items.length < Math.max(1, limit)) return null
       const now = Number(input.query?.[next.parameter] ?? next.first)
       return asking(next.parameter, now + (next.by === 'page' ? 1 : items.length))

@@ -236,6 +236,7 @@ function nextPageOf(document: Json, operation: Operation, body: Record<string, J
     first: first ?? minimum ?? (page === null ? 0 : 1),
     limit: limit?.name,
     size: limit?.schema.default,
+    maximum: limit?.schema.maximum,
   }
 }
 

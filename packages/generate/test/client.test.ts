@@ -86,7 +86,7 @@ const document = {
     '/by-offset': {
       get: {
         operationId: 'byOffset',
-        parameters: [query('offset', 'integer'), query('limit', 'integer', { default: 2 })],
+        parameters: [query('offset', 'integer'), query('limit', 'integer', { default: 2, maximum: 2 })],
         responses: { 200: { description: 'All.', ...json({ type: 'array', items: note }) } },
       },
     },
@@ -364,6 +364,13 @@ t.test('pages are read by cursor, last id, offset and link', async (t) => {
     )
     t.ok(sent[0].url.startsWith('https://notes.example.com/api/by-'), 'the server of the document')
   }
+})
+
+t.test('a page of a server that has a maximum is not the last one', async (t) => {
+  const [a, b, c] = ['a', 'b', 'c'].map((id) => ({ id, text: id }))
+  const { client: paged, sent } = answered([answer([a, b]), answer([c])])
+  t.equal((await all(paged.byOffset({ query: { limit: 500 } }))).length, 3)
+  t.equal(sent.length, 2)
 })
 
 t.test('a server that always names the same next page is not asked for ever', async (t) => {
