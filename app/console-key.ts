@@ -8,7 +8,10 @@ import { ApiError } from '../infra/errors.ts'
 import { createConsoleKey, isConsoleKeyFresh } from '../services/users/console-key.ts'
 import { writePrivateFile } from '../infra/encryption/private-file.ts'
 
-/** @returns a key that is valid for 12 to 24 hours; null without an active admin, or if it can have no more. */
+/**
+ * @returns a key that is valid for 12 to 24 hours; null without an active admin, or if the admin can have no
+ * more keys.
+ */
 export async function consoleKey(
   db: Database,
   { dataDir, keyMode }: Pick<Config, 'dataDir' | 'keyMode'>,

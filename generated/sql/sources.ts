@@ -6,8 +6,9 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Takes a due source of an owner who has no other sync: first of the owner whose last turn is the longest ago,
- * then the source that has been due for the longest time. A lease that has ended is of a worker that died.
+ * Takes a due source of an owner who has no other sync: first of the owner whose last turn is the longest
+ * ago, then the source that has been due for the longest time. A lease that has ended is of a worker that
+ * died.
  * @see prisma/sql/sources/claim-source.sql
  */
 export const claimSource = optional<{ lease_seconds: number }, ClaimSourceRow>(

@@ -15,7 +15,7 @@ export interface ItemChange {
   gateway: string
   /** What is added to the next order, or taken from it. */
   owed?: number
-  /** What returned payments reduced the credit by. */
+  /** What of the returned payments reduces no further credit. */
   uncredited?: number
   /** Whether a new period starts at `at`. */
   restarts?: boolean

@@ -17,7 +17,7 @@ export interface Quote {
   lines: OrderLine[]
   /** The credit for the unused time of what the change replaces. */
   unused: number
-  /** What of `returned` reduced this credit. */
+  /** What of `returned` reduces no further credit. */
   uncredited: number
   /** What is added to the next order. */
   owed: number
@@ -47,9 +47,12 @@ export function quoteChange(
   if (!restarts && proration === 'none') return nothing
   const rest = ({ amount }: OrderLine): number => restOf(amount, to.currency, period, at)
   const removed = linesWithout(from.lines, restarts ? [] : to.lines)
-  const removedRest = removed.reduce((sum, line) => sum + rest(line), 0)
-  const uncredited = proration === 'none' ? 0 : Math.min(removedRest, returned)
-  const unused = proration === 'none' ? 0 : removedRest - uncredited
+  const restOfAll = (lines: OrderLine[]): number => lines.reduce((sum, line) => sum + rest(line), 0)
+  const removedRest = restOfAll(removed)
+  const unused = proration === 'none' ? 0 : Math.max(0, removedRest - returned)
+  // What is left concerns what stays. The rest of it was returned for the time before the change.
+  const left = Math.min(returned - (removedRest - unused), restOfAll(from.lines) - removedRest)
+  const uncredited = proration === 'none' ? 0 : returned - left
   if (restarts) return { lines: to.lines, unused, uncredited, owed: 0, restarts }
   const lines = linesWithout(to.lines, from.lines).map((line) => restLine(line, rest(line), period, at))
   if (proration === 'now') return { lines, unused, uncredited, owed: 0, restarts }

@@ -1,5 +1,6 @@
--- Takes a due source of an owner who has no other sync: first of the owner whose last turn is the longest ago,
--- then the source that has been due for the longest time. A lease that has ended is of a worker that died.
+-- Takes a due source of an owner who has no other sync: first of the owner whose last turn is the longest
+-- ago, then the source that has been due for the longest time. A lease that has ended is of a worker that
+-- died.
 -- @optional
 WITH next AS MATERIALIZED (
   SELECT due.id, coalesce(p.owner_id, k.workspace_id) AS owner_id
