@@ -232,17 +232,26 @@ t.test(
   },
 )
 
-t.test('a returned payment is not credited; what is left of it lowers the credit of what stays', async (t) => {
-  const period = { start: new Date('2026-04-01'), end: new Date('2026-05-01') }
-  const quote = (from: string, to: string, returned: number) => {
-    const terms = { period, at: new Date('2026-04-16'), proration: 'now', trialing: false, returned } as const
-    const { unused, uncredited } = quoteChange(readPlan('eur', from), readPlan('eur', to), terms)
-    return { unused, uncredited }
-  }
-  t.same(quote('1000 + 5000', '5000', 6000), { unused: 0, uncredited: 3500 }, '2500 of what stays')
-  t.same(quote('1000 + 5000', '5000', 200), { unused: 300, uncredited: 200 })
-  t.same(quote('1000 + 5000', '2000', 6000), { unused: 0, uncredited: 6000 }, 'nothing stays')
-})
+t.test(
+  'a returned payment is not credited; what is left of it lowers the credit of what stays',
+  async (t) => {
+    const period = { start: new Date('2026-04-01'), end: new Date('2026-05-01') }
+    const quote = (from: string, to: string, returned: number) => {
+      const terms = {
+        period,
+        at: new Date('2026-04-16'),
+        proration: 'now',
+        trialing: false,
+        returned,
+      } as const
+      const { unused, uncredited } = quoteChange(readPlan('eur', from), readPlan('eur', to), terms)
+      return { unused, uncredited }
+    }
+    t.same(quote('1000 + 5000', '5000', 6000), { unused: 0, uncredited: 3500 }, '2500 of what stays')
+    t.same(quote('1000 + 5000', '5000', 200), { unused: 300, uncredited: 200 })
+    t.same(quote('1000 + 5000', '2000', 6000), { unused: 0, uncredited: 6000 }, 'nothing stays')
+  },
+)
 
 /** The time from `start` to `end` of a period, whose lines are paid. */
 interface Segment {
