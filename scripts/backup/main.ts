@@ -1,6 +1,6 @@
 // `npm run backup -- TARGET`: writes a backup of the database and its files to a new folder in TARGET, which
 // is a folder or s3://bucket/prefix. Servers may run meanwhile.
-//   --keep N   removes older backups than the last N, and the files that only they have
+//   --keep N   removes older backups of the database than the last N, and the files that only they have
 import { parseArgs } from 'node:util'
 import { answerHelp } from '../../infra/command-help.ts'
 import { loadEnvFile, readConfig, type Config } from '../../infra/config/config.ts'
@@ -14,7 +14,7 @@ import { withPostgres } from '../command/with-database.ts'
 
 const usage = `npm run backup -- TARGET     writes a backup to a new folder in TARGET
   TARGET                     a folder, or s3://bucket/prefix
-  --keep N                   removes older backups than the last N, and the files that only they have`
+  --keep N                   removes older backups of the database than the last N, and their files`
 
 answerHelp(import.meta, usage)
 

@@ -22,7 +22,7 @@ export interface BackupOptions {
   database: Database
   store: BlobStore
   target: BackupTarget
-  /** How many backups to keep in the target, with this one. Default all. */
+  /** How many backups of the database to keep in the target, with this one. Default all. */
   keep?: number
   onProgress?: (message: string) => void
 }
@@ -47,7 +47,8 @@ export async function writeBackup(options: BackupOptions): Promise<BackupResult>
     for (const name of (await target.list()).unfinished) await target.remove(name)
     const backup = { target, name: new Date().toISOString().replaceAll(/[:.]/g, '-') }
     const written = await writeTo(backup, options)
-    const removed = keep === undefined ? null : await removeOldBackups(target, keep)
+    const { database_id: id } = written.manifest
+    const removed = keep === undefined ? null : await removeOldBackups(target, id, keep)
     return { ...written, removed }
   } finally {
     await release()

@@ -9,10 +9,16 @@ export interface RemovedBackups {
   bytes: number
 }
 
-/** Keeps the last backups of a target. The caller holds its lock. */
-export async function removeOldBackups(target: BackupTarget, keep: number): Promise<RemovedBackups> {
-  const { complete } = await target.list()
-  const old = complete.slice(0, -keep)
+/** Keeps the last backups of a database, and all of others. The caller holds the lock of the target. */
+export async function removeOldBackups(
+  target: BackupTarget,
+  databaseId: string,
+  keep: number,
+): Promise<RemovedBackups> {
+  const own: string[] = []
+  for (const name of (await target.list()).complete)
+    if ((await readManifest({ target, name })).database_id === databaseId) own.push(name)
+  const old = own.slice(0, -keep)
   for (const name of old) await target.remove(name)
   return { backups: old.length, ...(await removeUnusedBlobs(target)) }
 }

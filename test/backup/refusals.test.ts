@@ -128,6 +128,28 @@ t.test('a restore refuses', async (t: Test) => {
   })
 })
 
+t.test('a place may have backups of several databases', async (t: Test) => {
+  const target = newFolder(t)
+  cpSync(good, target, { recursive: true })
+  const [own] = await listBackups(target)
+  const other = join(target, '2099-01-01T00-00-00-000Z')
+  cpSync(own, other, { recursive: true })
+  const manifest = JSON.parse(readFileSync(join(other, 'manifest.json'), 'utf8'))
+  writeFileSync(join(other, 'manifest.json'), JSON.stringify({ ...manifest, database_id: 'another' }))
+  t.match(await command('restore', [target], await newCopy(t)), {
+    code: 1,
+    err: /has backups of several databases: name one, such as .*2099-01-01T00-00-00-000Z\.$/m,
+  })
+  t.match(await command('backup', [target, '--keep', '1'], original), {
+    code: 0,
+    out: /Removed 1 old backup/,
+  })
+  const left = await listBackups(target)
+  t.equal(left.length, 2)
+  t.ok(left.includes(other), 'backups of another database stay')
+  t.notOk(left.includes(own))
+})
+
 t.test(
   'a damaged blob of the right size stops a restore, which another backup completes',
   async (t: Test) => {
