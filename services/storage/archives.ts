@@ -12,7 +12,7 @@ import { newId, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { Principal } from '../users/authentication.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
-import { numberedName } from './file-places.ts'
+import { aroundNumber } from './file-places.ts'
 import {
   centralHeader,
   centralHeaderBytes,
@@ -41,6 +41,8 @@ type Refuse = (fileId: string) => Promise<never>
 
 /** Files of an archive. */
 export const maxArchiveFiles = 100_000
+/** Long names are cut once, so that every number fits. */
+const maxDigits = String(maxArchiveFiles).length
 /** Archives of a user that are kept. */
 const maxKept = 5
 const lifetimeMs = 86_400_000
@@ -116,23 +118,12 @@ export function layOut<File extends Pick<ArchivedFile, 'name' | 'path' | 'bytes'
   files: File[],
   root: string,
 ) {
-  const taken = new Set<string>()
-  const nextNumbers = new Map<string, number>()
+  const uniqueName = createUniqueNames()
   let offset = 0
   const entries = files.map((file) => {
     // In an archive of a folder, names begin in that folder.
     const folder = root === '' ? file.path : file.path.slice(root.length + 1)
-    const nameWith = (number: number): string => {
-      const name = numberedName(file.name, number)
-      return folder === '' ? name : `${folder}/${name}`
-    }
-    // Names that differ only in case are the same file on many systems.
-    const first = nameWith(1).toLowerCase()
-    let number = nextNumbers.get(first) ?? 1
-    while (taken.has(nameWith(number).toLowerCase())) number++
-    nextNumbers.set(first, number + 1)
-    const name = nameWith(number)
-    taken.add(name.toLowerCase())
+    const name = uniqueName(folder === '' ? '' : `${folder}/`, file.name)
     const entry = { file, name, offset, central: 0 }
     offset += localHeaderBytes({ name, bytes: file.bytes }) + file.bytes
     return entry
@@ -143,6 +134,50 @@ export function layOut<File extends Pick<ArchivedFile, 'name' | 'path' | 'bytes'
     offset += centralHeaderBytes({ ...entry, bytes: entry.file.bytes })
   }
   return { entries, directory, end: offset + endOfArchive(entries.length, directory, offset).length }
+}
+
+/** Names that differ only in their number. */
+interface NumberedNames {
+  start: string
+  end: string
+  /** The lowest number that may be free. Names that are equal once they are cut share it. */
+  next: { number: number }
+}
+
+/** @returns a function that gives a file its name, or the name with the lowest free number. */
+function createUniqueNames(): (folder: string, name: string) => string {
+  // Names that differ only in case are the same file on many systems.
+  const taken = new Set<string>()
+  const nextNumbers = new Map<string, { number: number }>()
+  /** By the whole name. */
+  const numberedNames = new Map<string, NumberedNames>()
+
+  return (folder, name) => {
+    const path = folder + name
+    if (take(path)) return path
+    const { start, end, next } = numberedNames.get(path) ?? numbered(folder, name)
+    for (;;) {
+      const found = start + next.number++ + end
+      if (take(found)) return found
+    }
+  }
+
+  function take(path: string): boolean {
+    const key = path.toLowerCase()
+    if (taken.has(key)) return false
+    taken.add(key)
+    return true
+  }
+
+  function numbered(folder: string, name: string): NumberedNames {
+    const { start, end } = aroundNumber(name, maxDigits)
+    const key = `${folder}${start}/${end}`.toLowerCase()
+    const next = nextNumbers.get(key) ?? { number: 2 }
+    nextNumbers.set(key, next)
+    const names = { start: folder + start, end, next }
+    numberedNames.set(folder + name, names)
+    return names
+  }
 }
 
 /** Loads the archive of the request and authorizes the operation, as `openFile` does. */

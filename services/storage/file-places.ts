@@ -84,11 +84,18 @@ async function findFreeName(tx: Transaction, place: FilePlace): Promise<string> 
 }
 
 /** The name with a number before its extension, cut to the length of a name. */
-export function numberedName(name: string, number: number): string {
+function numberedName(name: string, number: number): string {
   if (number === 1) return name
+  const { start, end } = aroundNumber(name, String(number).length)
+  return start + number + end
+}
+
+/** What a name with a number of so many digits has before the number, and after it. */
+export function aroundNumber(name: string, digits: number): { start: string; end: string } {
   const extension = extname(name).length > maxExtensionLength ? '' : extname(name)
-  const end = ` (${number})${extension}`
-  return truncateText(name.slice(0, name.length - extension.length), maxNameLength - end.length) + end
+  const maxLength = maxNameLength - ` (${'0'.repeat(digits)})${extension}`.length
+  const stem = truncateText(name.slice(0, name.length - extension.length), maxLength)
+  return { start: `${stem} (`, end: `)${extension}` }
 }
 
 function columnsOf({ workspaceId, folder, besides = '' }: FilePlace) {

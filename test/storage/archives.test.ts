@@ -145,6 +145,31 @@ t.test('a deleted file breaks the download off, and old archives are removed', a
   t.equal(await prisma.archiveEntry.count({ where: { archiveId: archive.id } }), 0)
 })
 
+t.test('names that are equal once they are cut share their numbers', (t) => {
+  const long = Array.from({ length: 2_000 }, (_, i) => 'x'.repeat(245) + String(i).padStart(10, '0'))
+  const started = performance.now()
+  const { entries } = layOut(
+    [...long, ...long].map((name) => ({ name, path: 'p', bytes: 1 })),
+    'p',
+  )
+  t.ok(performance.now() - started < 5_000, 'within seconds')
+  const names = entries.map(({ name }) => name)
+  t.equal(new Set(names).size, names.length)
+  // The number of 100,000 files has six digits.
+  t.same(
+    names.slice(2_000),
+    long.map((_, i) => `${'x'.repeat(245)}0 (${i + 2})`),
+  )
+  t.same(
+    layOut(
+      ['a.txt', 'A.txt', 'a (2).txt', 'a.txt'].map((name) => ({ name, path: '', bytes: 1 })),
+      '',
+    ).entries.map(({ name }) => name),
+    ['a.txt', 'A (2).txt', 'a (2) (2).txt', 'a (3).txt'],
+  )
+  t.end()
+})
+
 t.test('more than 65,535 files, and files of more than 4 GiB, need ZIP64', async (t) => {
   const at = new Date('2026-11-28T12:00:00Z')
   const directory = t.testdir({})
