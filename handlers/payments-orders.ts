@@ -7,7 +7,7 @@ import {
   insertOrder,
   listOrders,
   priceItems,
-  requireNotSubscriptionOrder,
+  requireNoSubscription,
   toOrder,
 } from '../services/payments/orders.ts'
 import { createReceipt } from '../services/payments/receipts/receipts.ts'
@@ -46,8 +46,9 @@ export const paymentsOrders = {
 
   async cancelOrder(request, services) {
     return await services.db.transaction(async (tx) => {
-      requireNotSubscriptionOrder(await openOrder(tx, request, { lockProject: true }))
+      await openOrder(tx, request, { lockProject: true })
       const locked = await lockOrder(tx, request.params.id)
+      requireNoSubscription(locked.subscription)
       if (locked.order.status === 'canceled') return { status: 200, body: toOrder(locked.order) }
       const at = await paymentsNow(tx)
       return { status: 200, body: toOrder(await cancelOrder(tx, services, locked, at)) }

@@ -2961,7 +2961,7 @@ export interface PaymentsOrdersResource {
   /**
    * Cancel a pending order: `POST /v1/payments/orders/{id}/cancel`
    *
-   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns a canceled order as it is. Returns 409 for an order that was paid, and for an order of a subscription; cancel the subscription instead.
+   * Cancels an unpaid order and expires its open checkout session. A payment that arrives afterward is refunded. Returns a canceled order as it is. Returns 409 for an order that was paid, and for an order of a subscription that has not ended; cancel the subscription instead.
    *
    * @param id The ID of an order. It starts with `ord_`.
    * @param options The signal, the time limit and more.

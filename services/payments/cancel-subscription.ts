@@ -48,7 +48,9 @@ export async function endSubscription(
 ): Promise<OwnedSubscription> {
   const unpaid = await linesBesidesPrices(tx, subscription)
   const ended = await cancelSubscriptionAndOrder(tx, services, subscription, at)
-  const { owed_amount: owed, current_period_end: periodEnd, cancel_at_period_end: ends } = subscription
+  const { owed_amount: owed, current_period_end: periodEnd } = subscription
+  // A pause moves the end.
+  const ends = subscription.cancel_at_period_end && subscription.status !== 'paused'
   const endsAt = ends ? new Date(Math.min(at.getTime(), Date.parse(periodEnd!))) : at
   const room = maxOrderAmount - owed - totalOf(unpaid)
   const usage = await readDueUsage(tx, services, subscription, { at: endsAt, room })

@@ -277,9 +277,9 @@ export async function listOrders(
   return await sql.listOrders(db, { ...query, ...filter })
 }
 
-/** Throws 409 for an order of a subscription: it is canceled only together with its subscription. */
-export function requireNotSubscriptionOrder({ subscription_id: subscription }: Order): void {
-  if (subscription !== null)
+/** Throws 409 for an order of a subscription that has not ended: it is canceled together with that. */
+export function requireNoSubscription(subscription: { status: string } | null): void {
+  if (subscription !== null && subscription.status !== 'canceled')
     throw conflict(
       'subscription',
       'This order belongs to a subscription. Cancel the subscription instead.',

@@ -260,6 +260,7 @@ t.test('only a seller decides about the proration, and no order of changes makes
 
 t.test('a change at the end of the period can be taken back', async (t) => {
   const { id } = await subscribe(server, ada, pro)
+  const { updated_at: created } = await read(id)
   const scheduled = await change(id, [{ price_id: basic }], { apply: 'period_end' })
   const { current_period_end: end } = scheduled.body
   t.match(scheduled.body, {
@@ -272,7 +273,9 @@ t.test('a change at the end of the period can be taken back', async (t) => {
       expires_at: null,
     },
   })
+  t.ok(scheduled.body.updated_at > created, 'it is a change')
   const taken = await ada.client.post(path(id, '/cancel-change'))
+  t.ok(taken.body.updated_at > scheduled.body.updated_at)
   t.match(taken, { status: 200, body: { scheduled_change: null, price_id: pro } })
   t.same((await ada.client.post(path(id, '/cancel-change'))).body, taken.body, 'again')
   await change(id, [{ price_id: basic }], { apply: 'period_end' })

@@ -280,8 +280,9 @@ t.test('a subscription that ends unpaid is charged for its usage, not for its pr
     t.match(last, { status: 'pending', total_amount: 18 })
     t.same(await usageOf(s), [[['6', 12]], both])
     const session = await post('checkout', { ...pages, order_id: last.id }, 201)
-    await payWithCard(server, session.id, cards.succeeds)
-    t.equal((await get(`orders/${last.id}`)).status, 'paid')
+    if (s === canceled) await post(`orders/${last.id}/cancel`)
+    else await payWithCard(server, session.id, cards.succeeds)
+    t.equal((await get(`orders/${last.id}`)).status, s === canceled ? 'canceled' : 'paid')
     t.equal((await get(`subscriptions/${s.id}`)).status, 'canceled')
   }
 })
@@ -376,6 +377,15 @@ t.test('usage in a pause counts, and usage in a trial is free', async (t: Test) 
   await post(`subscriptions/${paused.id}/unpause`)
   await renew(paused)
   t.same(await usageOf(paused), [[['21', 42]]])
+
+  const ending = await subscriber(await usagePrice(perUnit(meter)))
+  await post(`subscriptions/${ending.id}/cancel`)
+  await post(`subscriptions/${ending.id}/pause`)
+  await advanceDays(ending, 40)
+  await use(ending, meter, 20)
+  t.match(await get(`subscriptions/${ending.id}/upcoming`), { lines: [{ usage: { quantity: '20' } }] })
+  await post(`subscriptions/${ending.id}/cancel`, { at_period_end: false })
+  t.same(await usageOf(ending), [[['20', 40]]], 'the pause has moved its end')
 
   const recurring = { ...monthly, trial_days: 14 }
   const customer = await insertedCustomer(server)

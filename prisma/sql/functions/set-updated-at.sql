@@ -52,8 +52,8 @@ CREATE OR REPLACE TRIGGER prices_set_updated_at BEFORE INSERT OR UPDATE OF activ
   FOR EACH ROW EXECUTE FUNCTION set_updated_at('payments');
 
 CREATE OR REPLACE TRIGGER subscriptions_set_updated_at BEFORE INSERT OR UPDATE OF project_id, status,
-    quantity, price_id, period_start, period_end, cancel_at_period_end, canceled_at, ended_at,
-    latest_order_id, metadata ON subscriptions
+    quantity, price_id, items, change, period_start, period_end, resumes_at, cancel_at_period_end,
+    canceled_at, ended_at, latest_order_id, metadata ON subscriptions
   FOR EACH ROW EXECUTE FUNCTION set_updated_at('payments');
 
 CREATE OR REPLACE TRIGGER upload_links_set_updated_at BEFORE INSERT OR UPDATE OF expires_at, revoked_at,
