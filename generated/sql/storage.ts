@@ -1855,17 +1855,18 @@ export interface ListFilesRow {
 }
 
 /**
- * The folders in a folder, or at the root, by name: those after a place.
+ * The folders in a folder, or at the root, by name: those after a place. `folders_name_idx` has the first 255
+ * characters of a name.
  * @see prisma/sql/storage/list-folders-of-level.sql
  */
 export const listFoldersOfLevel = many<{ workspace_id: string; folder_id: string | null; after_name: string; after_id: string; limit: number }, ListFoldersOfLevelRow>(
   'storage/list-folders-of-level',
   `SELECT d.id, d.parent_id, d.name, d.path, d.metadata, d.owner_id AS created_by, d.created_at,
-d.updated_at, d.project_id, lower(d.name) AS "sort_name"
+d.updated_at, d.project_id, left(lower(d.name), 255) AS "sort_name"
 FROM folders d
 WHERE d.workspace_id = $1 AND d.deleted_at IS NULL AND d.parent_id IS NOT DISTINCT FROM $2
-  AND (lower(d.name), d.id) > ($3, $4)
-ORDER BY lower(d.name), d.id LIMIT $5`,
+  AND (left(lower(d.name), 255), d.id) > ($3, $4)
+ORDER BY left(lower(d.name), 255), d.id LIMIT $5`,
   ['workspace_id', 'folder_id', 'after_name', 'after_id', 'limit'],
   { reads: true },
 )
@@ -1883,7 +1884,8 @@ export interface ListFoldersOfLevelRow {
 }
 
 /**
- * The folders of a workspace, or of all that a user can read.
+ * The folders of a workspace, or of all that a user can read. The sort by name reads as much of the names as
+ * `folders_name_idx`.
  * @see prisma/sql/storage/list-folders.sql
  */
 export const listFolders = page<{}, { reader: string; least_role: 'owner' | 'admin' | 'editor' | 'viewer'; key_projects: readonly string[] | null; own: string | null; workspace_id: string; organization_id: string; created_after: Date | string; created_before: Date | string; updated_after: Date | string; updated_before: Date | string; metadata: object | string; in_root: boolean; parent_id: string; name_pattern: string; created_by: string }, 'created_at' | 'name' | 'updated_at', ListFoldersRow>(
@@ -1913,7 +1915,7 @@ WHERE d.deleted_at IS NULL`,
     },
     sorts: {
       created_at: `d.id`,
-      name: `lower(d.name)`,
+      name: `left(lower(d.name), 255)`,
       updated_at: `d.updated_at`,
     },
     id: `d.id`,

@@ -1,5 +1,6 @@
 // Folders, the trash and jobs by the API: renames and moves, also at once, deletions that are canceled or
 // whose worker is lost, and the items of a folder.
+import { randomInt } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { newId } from '../../infra/ids.ts'
 import { statement } from '../../infra/database/statements.ts'
@@ -132,6 +133,28 @@ t.test('paths have at most 1,024 characters', async (t) => {
   const other = await newFolder(client, 'y')
   isConflict(t, await client.put(`/storage/folders/${long.id}`, { parent_id: other.id }), 'path_length')
   t.equal((await client.get(`/storage/folders/${inner.id}`)).body.path.length, 2000 + 24)
+})
+
+t.test('a name of 1,024 characters of any script is listed by name, page by page', async (t) => {
+  const person = await server.person()
+  // Random letters cannot be compressed: the name has 3,072 bytes, in an index too.
+  const start = Array.from({ length: 1_023 }, () => String.fromCodePoint(0x4e00 + randomInt(20_000))).join('')
+  const names = ['a', 'b', 'c'].map((end) => start + end)
+  for (const name of names) await newFolder(person.client, name)
+  const file = await uploadFile(person.client, { fields: { path: `${start}d` } })
+  t.equal(file.path, `${start}d`)
+  for (const path of ['/storage/folders?sort=name&order=asc', '/storage/items?']) {
+    const found: string[] = []
+    for (let cursor = ''; ;) {
+      const { status, body } = await person.client.get(`${path}&limit=1${cursor}`)
+      t.equal(status, 200)
+      found.push((body.data[0].folder ?? body.data[0]).name)
+      if (!body.pagination.has_more) break
+      t.ok(body.pagination.next_cursor.length < 4_000)
+      cursor = `&cursor=${body.pagination.next_cursor}`
+    }
+    t.same(found.toSorted(), [...names, `${start}d`], path)
+  }
 })
 
 t.test('a workspace has at most 10,000 folders', async (t) => {

@@ -1,4 +1,5 @@
--- The folders of a workspace, or of all that a user can read.
+-- The folders of a workspace, or of all that a user can read. The sort by name reads as much of the names as
+-- `folders_name_idx`.
 -- @page
 SELECT {folder-columns}, d.project_id
 FROM folders d
@@ -21,7 +22,7 @@ d.owner_id = :created_by
 -- @sort created_at
 d.id
 -- @sort name
-lower(d.name)
+left(lower(d.name), 255)
 -- @sort updated_at
 d.updated_at
 -- @id
