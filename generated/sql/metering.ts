@@ -66,7 +66,7 @@ export const deleteOldEvents = one<{ days: number; limit: number }, DeleteOldEve
     WHERE e.at < date_trunc('hour', now() - $1::int * interval '1 day', 'UTC') AND NOT EXISTS (
       SELECT FROM subscriptions s
       WHERE s.customer_id = e.customer_id AND s.status <> 'canceled'
-        AND date_trunc('hour', s.period_start, 'UTC') = date_trunc('hour', e.at, 'UTC'))
+        AND date_trunc('hour', coalesce(s.began_at, s.period_start), 'UTC') = date_trunc('hour', e.at, 'UTC'))
     LIMIT $2))
   RETURNING 1
 )

@@ -134,6 +134,7 @@ export const changeItems = one<{ price_id: string; quantity: number; items: obje
   anchor_period = CASE WHEN $7 OR $10 THEN s.period ELSE s.anchor_period END,
   period = s.period + $7::int,
   period_start = CASE WHEN $7 THEN $9 ELSE s.period_start END,
+  began_at = CASE WHEN NOT $7 THEN s.began_at END,
   period_end = CASE WHEN $7 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
   due_at = CASE WHEN $7 THEN $9::timestamptz + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
     WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END
@@ -2821,7 +2822,7 @@ export const readReturned = one<{ id: string }, ReadReturnedRow>(
   - max(s.uncredited_amount))::bigint AS "amount"
 FROM subscriptions s
 JOIN orders o ON o.subscription_id = s.id AND o.status IN ('paid', 'partially_refunded', 'refunded')
-  AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= s.period_start))
+  AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= coalesce(s.began_at, s.period_start)))
 WHERE s.id = $1`,
   ['id'],
   { reads: true },
@@ -3561,6 +3562,7 @@ export const setSubscriptionActive = optional<{ at: Date | string; id: string },
   anchor_at = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1::timestamptz ELSE s.anchor_at END,
   anchor_period = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN s.period - 1 ELSE s.anchor_period END,
   period_start = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 ELSE s.period_start END,
+  began_at = CASE WHEN NOT (s.gateway_reference IS NULL AND s.status = 'unpaid') THEN s.began_at END,
   period_end = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval ELSE s.period_end END,
   due_at = CASE WHEN s.gateway_reference IS NULL AND s.status = 'unpaid' THEN $1 + (p.interval_count * 1) * ('1 ' || p.interval::text)::interval
     WHEN s.gateway_reference IS NULL THEN s.period_end END
@@ -3858,7 +3860,7 @@ export const startCustomerClock = none<{ customer_id: string }>(
  */
 export const startNextPeriod = one<{ order_id: string; owed: number; id: string }, StartNextPeriodRow>(
   'payments/start-next-period',
-  `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end,
+  `UPDATE subscriptions s SET period = s.period + 1, period_start = s.period_end, began_at = NULL,
   period_end = s.anchor_at + (p.interval_count * ((s.period+1) - s.anchor_period)) * ('1 ' || p.interval::text)::interval, latest_order_id = $1, tries = 0, owed_amount = $2,
   uncredited_amount = 0, paid_items = NULL
 FROM prices p
@@ -4037,7 +4039,7 @@ export const unpauseSubscription = one<{ at: Date | string; id: string }, Unpaus
   status = CASE WHEN s.trial_end = s.period_end THEN 'trialing' ELSE 'active' END::"SubscriptionStatus",
   trial_end = CASE WHEN s.trial_end = s.period_end THEN s.trial_end + ($1 - s.paused_at)
     ELSE s.trial_end END,
-  period_start = s.period_start + ($1::timestamptz - s.paused_at),
+  began_at = coalesce(s.began_at, s.period_start), period_start = s.period_start + ($1::timestamptz - s.paused_at),
   period_end = s.period_end + ($1 - s.paused_at), anchor_at = s.period_end + ($1 - s.paused_at),
   anchor_period = s.period,
   due_at = CASE WHEN s.trial_end = s.period_end

@@ -239,6 +239,12 @@ t.test('a metered feature counts the usage of the period', async (t) => {
   await use('second', new Date(start.getTime() + 1), '20')
   t.match(await check(customer, feature.key), { enabled: true, used: '22.25', remaining: '0' })
 
+  const subscription = `/payments/subscriptions/${id}`
+  t.equal((await buyer.client.post(`${subscription}/pause`)).status, 200)
+  await advance(server, { by_seconds: 60 })
+  t.equal((await buyer.client.post(`${subscription}/unpause`)).status, 200)
+  t.match(await check(customer, feature.key), { enabled: true, used: '22.25' }, 'a pause resets nothing')
+
   const path = `/payments/customers/${await insertedCustomer(server)}/entitlements/${feature.key}`
   t.match(await client.put(path, { enabled: true }), { body: { used: '0', limit: null, remaining: null } })
   t.match((await client.get(path)).body.resets_at, /-01T00:00:00.000Z$/)

@@ -169,6 +169,17 @@ t.test('a change credits no unused time whose payment was returned', async (t) =
   ])
   t.equal((await change(disputed.id, [{ price_id: free }], {}, eve)).status, 200)
   t.equal(await balanceOf(eve), 0, 'nor a disputed payment')
+
+  const joe = await server.person()
+  const paused = await subscribe(server, joe, basic)
+  t.match((await change(paused.id, [{ price_id: yearly }], {}, joe)).body, { price_id: yearly })
+  const [, restart] = await ordersOf(paused.id, joe)
+  t.equal((await joe.client.post(path(paused.id, '/pause'))).status, 200)
+  await advance(server, { by_seconds: 60 })
+  t.equal((await joe.client.post(path(paused.id, '/unpause'))).status, 200)
+  t.equal((await admin.post(`/payments/orders/${restart.id}/refunds`, {})).status, 201)
+  const { body } = await joe.client.post(path(paused.id, '/preview'), { items: [{ price_id: free }] })
+  t.equal(body.unused_amount, restart.credit_amount, 'a pause does not move the start of the period')
 })
 
 t.test('the preview has the amounts of the change, and changes nothing', async (t) => {

@@ -11,7 +11,7 @@ FROM customers c
   LEFT JOIN entitlement_overrides o ON o.customer_id = c.id AND o.feature_id = f.id
     AND (o.expires_at IS NULL OR o.expires_at > t.now)
   LEFT JOIN LATERAL (
-    SELECT pf.feature_id, pf.limit_value, s.period_start, s.period_end
+    SELECT pf.feature_id, pf.limit_value, {payments/began-at} AS period_start, s.period_end
     FROM subscriptions s
       JOIN prices pr ON pr.id = ANY(CASE WHEN s.items IS NULL THEN ARRAY[s.price_id]
         ELSE ARRAY(SELECT item->>'price_id' FROM jsonb_array_elements(s.items) item) END)

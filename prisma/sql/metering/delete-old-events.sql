@@ -7,7 +7,7 @@ WITH deleted AS (
     WHERE e.at < {first-kept-time} AND NOT EXISTS (
       SELECT FROM subscriptions s
       WHERE s.customer_id = e.customer_id AND s.status <> 'canceled'
-        AND date_trunc('hour', s.period_start, 'UTC') = date_trunc('hour', e.at, 'UTC'))
+        AND date_trunc('hour', {payments/began-at}, 'UTC') = date_trunc('hour', e.at, 'UTC'))
     LIMIT :limit))
   RETURNING 1
 )

@@ -8,6 +8,7 @@ UPDATE subscriptions s SET price_id = :price_id, quantity = :quantity, items = :
   anchor_period = CASE WHEN :restart OR :re_anchor THEN s.period ELSE s.anchor_period END,
   period = s.period + :restart::int,
   period_start = CASE WHEN :restart THEN :at ELSE s.period_start END,
+  began_at = CASE WHEN NOT :restart THEN s.began_at END,
   period_end = CASE WHEN :restart THEN :at::timestamptz + {period-length periods=1} ELSE s.period_end END,
   due_at = CASE WHEN :restart THEN :at::timestamptz + {period-length periods=1}
     WHEN s.status = 'trialing' THEN s.due_at ELSE s.period_end END

@@ -8,5 +8,5 @@ SELECT greatest(0, sum(least(o.total_amount, o.refunded_amount + o.refunding_amo
   - max(s.uncredited_amount))::bigint AS "amount!"
 FROM subscriptions s
 JOIN orders o ON o.subscription_id = s.id AND o.status IN ('paid', 'partially_refunded', 'refunded')
-  AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= s.period_start))
+  AND (o.period = s.period OR (o.period IS NULL AND o.created_at >= {began-at}))
 WHERE s.id = :id
