@@ -13,6 +13,7 @@ import {
   updateOrganization,
 } from '../services/organizations/organizations.ts'
 import { allServiceAccountsOf } from '../services/organizations/service-accounts.ts'
+import { deleteCustomerOfOrganization } from '../services/payments/customers.ts'
 import { requirePerson } from '../services/users/authentication.ts'
 import { readQuotas } from '../services/users/limits.ts'
 
@@ -53,6 +54,7 @@ export const organizations = {
       request.ifMatch(organization)
       await requireNoProjects(tx, organization.id)
       await endSales(tx, organization)
+      await deleteCustomerOfOrganization(tx, organization.id)
       for (const account of await allServiceAccountsOf(tx, { organization_id: organization.id })) {
         await deleteServiceAccountUser(tx, events, account, filesUrl())
         tx.afterCommit(() => principals.waitForInvalidation(account.user_id))

@@ -179,6 +179,36 @@ export interface LockBuyingOrganizationRow {
 }
 
 /**
+ * The customer as which an organization buys, locked against other writers and new sales.
+ * @see prisma/sql/customers/lock-customer-of-organization.sql
+ */
+export const lockCustomerOfOrganization = optional<{ buyer_organization_id: string }, LockCustomerOfOrganizationRow>(
+  'customers/lock-customer-of-organization',
+  `SELECT t.id, t.organization_id, t.user_id, t.buyer_organization_id, t.external_id, t.email, t.name, t.address,
+t.tax_ids, t.locale, t.metadata, t.created_by, t.created_at, t.updated_at
+FROM customers t
+WHERE t.buyer_organization_id = $1 AND t.deleted_at IS NULL
+FOR NO KEY UPDATE`,
+  ['buyer_organization_id'],
+)
+export interface LockCustomerOfOrganizationRow {
+  id: string
+  organization_id: string | null
+  user_id: string | null
+  buyer_organization_id: string
+  external_id: string | null
+  email: string | null
+  name: string | null
+  address: Schemas['Address'] | null
+  tax_ids: Schemas['TaxId'][]
+  locale: string | null
+  metadata: Record<string, string>
+  created_by: string | null
+  created_at: string
+  updated_at: string
+}
+
+/**
  * Like `find`, but locks the customer against other writers and new sales.
  * @see prisma/sql/customers/lock.sql
  */

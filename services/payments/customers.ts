@@ -80,10 +80,28 @@ export async function findByExternalId(db: Db, externalId: string, seller: strin
   return customer
 }
 
-/** Throws 409 for a locked customer with a running subscription or an open checkout session. */
-export async function requireNothingOpen(tx: Transaction, { id }: Customer): Promise<void> {
+/**
+ * Throws 409 for a locked customer with a running subscription or an open checkout session.
+ * @param buyer who the customer is for the caller.
+ */
+export async function requireNothingOpen(
+  tx: Transaction,
+  { id }: Customer,
+  buyer: 'customer' | 'organization' = 'customer',
+): Promise<void> {
   const { subscription, checkout } = await sql.blockersOfDeletion(tx, { id })
   if (subscription)
-    throw conflict('subscription', 'A subscription of the customer has not ended. Cancel it first.')
-  if (checkout) throw conflict('open_checkout', 'The customer has an open checkout session. Expire it first.')
+    throw conflict('subscription', `A subscription of the ${buyer} has not ended. Cancel it first.`)
+  if (checkout) throw conflict('open_checkout', `The ${buyer} has an open checkout session. Expire it first.`)
+}
+
+/**
+ * Deletes the customer as which a locked organization buys. Throws 409 while it has a running subscription or
+ * an open checkout session.
+ */
+export async function deleteCustomerOfOrganization(tx: Transaction, organizationId: string): Promise<void> {
+  const customer = await sql.lockCustomerOfOrganization(tx, { buyer_organization_id: organizationId })
+  if (customer === undefined) return
+  await requireNothingOpen(tx, customer, 'organization')
+  await sql.remove(tx, { id: customer.id })
 }

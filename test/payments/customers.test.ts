@@ -76,8 +76,44 @@ t.test('a customer can be an organization of the platform', async (t) => {
       body: { error: { details: { field: 'buyer_organization_id', constraint: 'exclusive' } } },
     })
   t.equal((await owner.client.post(path, buyer)).status, 403, 'only the operator sells to organizations')
-  t.equal((await owner.client.delete(`/organizations/${organization.id}`)).status, 204)
-  t.match((await admin.client.get(`${path}/${customer.id}`)).body, { buyer_organization_id: null })
+})
+
+t.test('an organization that buys is deleted with its customer, after its subscriptions end', async (t) => {
+  const owner = await server.person()
+  const { body: organization } = await owner.client.post('/organizations', { name: 'Buyers' })
+  const at = `/organizations/${organization.id}`
+  const buyer = { buyer_organization_id: organization.id, name: 'Buyers', email: 'buyers@example.com' }
+  const { id: customer_id } = (await admin.client.post(path, buyer)).body
+  const session = await createCheckout(admin, {
+    mode: 'subscription',
+    customer_id,
+    items: [{ price_id: monthly }],
+  })
+  t.match(await owner.client.delete(at), refused('subscription'))
+  await payWithCard(server, session.id, cards.succeeds)
+  t.match(await owner.client.delete(at), refused('subscription'))
+  const cancel = `/payments/subscriptions/${session.subscription_id}/cancel`
+  t.equal((await admin.client.post(cancel, { at_period_end: false })).status, 200)
+  t.equal((await owner.client.delete(at)).status, 204)
+  t.equal((await admin.client.get(`${path}/${customer_id}`)).status, 404)
+  t.match(await prisma.customer.findUniqueOrThrow({ where: { id: customer_id } }), {
+    buyerOrganizationId: null,
+    email: null,
+    name: null,
+  })
+})
+
+t.test('a deletion of an organization and a sale to it at once: one of them wins', async (t) => {
+  for (let i = 0; i < 5; i++) {
+    const owner = await server.person()
+    const { body: organization } = await owner.client.post('/organizations', { name: 'Buyers' })
+    const customer_id = await insertedCustomer(server, { buyer_organization_id: organization.id })
+    const [deletion, session] = await Promise.all([
+      owner.client.delete(`/organizations/${organization.id}`),
+      admin.client.post('/payments/checkout', { ...pages, items, customer_id }),
+    ])
+    t.same([deletion.status, session.status], session.status === 201 ? [409, 201] : [204, 404])
+  }
 })
 
 t.test('the first sale to a user makes the customer, once', async (t) => {
