@@ -2995,7 +2995,7 @@ export interface PaymentsOrdersRefundsResource {
   /**
    * Refund an order: `POST /v1/payments/orders/{id}/refunds`
    *
-   * Refunds a paid order in full or in part. An order with the total 0 returns 409, and so does one with a dispute that is open or lost. With some gateways, the refund is `pending` until the gateway confirms it. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders. Admins of an organization refund its sales, and operators the others.
+   * Refunds a paid order in full or in part. An order with the total 0 returns 409, and so does one with a dispute that is open or lost. With some gateways, the refund is `pending` until the gateway confirms it. A change of the subscription of the order that waits for its payment is dropped. Requires the scope `payments:sell` and a key that is not limited to projects; buyers cannot refund their own orders. Admins of an organization refund its sales, and operators the others.
    *
    * @param id The ID of an order. It starts with `ord_`.
    * @param body A new refund.
@@ -3152,7 +3152,7 @@ export interface PaymentsSubscriptionsResource {
   /**
    * Change a subscription: `PUT /v1/payments/subscriptions/{id}`
    *
-   * Changes the prices and quantities of a subscription: now, or at the end of its period (`apply: period_end`), until which the change is `scheduled_change`. A change now gives a credit for the unused time of what it replaces, and charges the rest of the period at the new prices. The credit pays as much as it can; what is left of it pays later orders. If an amount is to be paid, the card of the subscription is charged. Without a card, or when it is declined, the change waits 23 hours for a checkout session with its order, `scheduled_change.order_id`. A change of the billing interval, or from free to paid, starts a new period. A change in a trial costs nothing. Use `previewSubscription` to see the amounts. Another change replaces one that is scheduled.
+   * Changes the prices and quantities of a subscription: now, or at the end of its period (`apply: period_end`), until which the change is `scheduled_change`. A change now gives a credit for the unused time of what it replaces, and charges the rest of the period at the new prices. The credit pays as much as it can; what is left of it pays later orders. If an amount is to be paid, the card of the subscription is charged. Without a card, or when it is declined, the change waits 23 hours for a checkout session with its order, `scheduled_change.order_id`. A change of the billing interval, or from free to paid, starts a new period. A change in a trial costs nothing. Use `previewSubscription` to see the amounts. Another change replaces one that is scheduled. A refund or a dispute of an order of the subscription drops a change that waits for its payment.
    *
    * @param id The ID of a subscription. It starts with `sub_`.
    * @param body The fields of the subscription to change.

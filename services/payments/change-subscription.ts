@@ -174,6 +174,19 @@ export async function dropChange(
   return await sql.setChange(tx, { id, change: null, expires_at: null })
 }
 
+/**
+ * Drops a change that waits for its payment, with its event, when a payment for its subscription is returned:
+ * the change was quoted with a credit for what was paid. Locks the subscription of the order.
+ */
+export async function dropQuotedChange(
+  tx: Transaction,
+  services: PaymentServices,
+  orderId: string,
+): Promise<void> {
+  const subscription = await sql.lockSubscriptionOfOrder(tx, { order_id: orderId })
+  if (subscription?.scheduled_change?.order_id != null) await cancelChange(tx, services, subscription)
+}
+
 /** Prices a change. Throws as `changeSubscription` does. */
 async function quoteOf(
   db: Db,

@@ -1,11 +1,13 @@
-// Disputes: the objections of customers to payments, at their banks. The gateway reports them; the order is
-// locked while one is recorded, so that no refund of it is created at the same time.
+// Disputes: the objections of customers to payments, at their banks. The gateway reports them; the order and
+// its subscription are locked while one is recorded, so that no refund of the order and no change of the
+// subscription is created at the same time.
 import type { components } from '../../generated/types.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
 import type { Db, SqlClient, Transaction } from '../../infra/database/database.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import * as sql from '../../generated/sql/payments.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
+import { dropQuotedChange } from './change-subscription.ts'
 import type { PaymentServices } from './gateway.ts'
 import { post, subjectOf } from './ledger.ts'
 import type { OrderRequest, OwnedOrder } from './orders.ts'
@@ -43,6 +45,14 @@ export interface DisputeState {
 
 const closedStatuses: ReadonlySet<Dispute['status']> = new Set(['won', 'lost', 'warning_closed', 'prevented'])
 
+/** The disputes of these statuses take no money, as in `read-returned.sql`. */
+const harmlessStatuses: ReadonlySet<Dispute['status']> = new Set([
+  'won',
+  'warning_needs_response',
+  'warning_under_review',
+  'warning_closed',
+])
+
 interface NewDispute {
   paymentId: string
   currency: Dispute['currency']
@@ -53,10 +63,10 @@ interface NewDispute {
   at: Date
 }
 
-/** Inserts a dispute of a locked order. @returns its id. */
+/** Inserts a dispute of an order that `lockOrder` locked. @returns its id. */
 export async function createDispute(
   tx: Transaction,
-  { events }: PaymentServices,
+  services: PaymentServices,
   order: OwnedOrder,
   { paymentId, currency, reference, syncedAt, state, at }: NewDispute,
 ): Promise<string> {
@@ -71,16 +81,18 @@ export async function createDispute(
     created_at: timeOf(id),
   })
   postLoss(tx, order, null, state, at)
+  const { events } = services
   const userId = order.owner_id
   await events.emit(tx, 'dispute.created', dispute, { userId })
   if (closedStatuses.has(dispute.status)) await events.emit(tx, 'dispute.closed', dispute, { userId })
+  if (!harmlessStatuses.has(dispute.status)) await dropQuotedChange(tx, services, order.id)
   return id
 }
 
-/** Stores the state of a dispute of a locked order, and emits one event if it differs. */
+/** Stores the state of a dispute of an order that `lockOrder` locked, and emits one event if it differs. */
 export async function updateDispute(
   tx: Transaction,
-  { events }: PaymentServices,
+  services: PaymentServices,
   order: OwnedOrder,
   previous: Dispute,
   { state, at }: { state: DisputeState; at: Date },
@@ -95,7 +107,9 @@ export async function updateDispute(
   const dispute = await sql.updateDispute(tx, { id: previous.id, ...columnsOf(state), at })
   postLoss(tx, order, previous, state, at)
   const type = closedStatuses.has(status) ? 'dispute.closed' : 'dispute.updated'
-  await events.emit(tx, type, dispute, { previous, userId: order.owner_id })
+  await services.events.emit(tx, type, dispute, { previous, userId: order.owner_id })
+  if (harmlessStatuses.has(previous.status) && !harmlessStatuses.has(status))
+    await dropQuotedChange(tx, services, order.id)
 }
 
 /** Records what the bank took with a dispute that is lost, and gives back what it took before. */

@@ -7,6 +7,7 @@ import * as sql from '../../generated/sql/payments.ts'
 import { invalidField, invalidState, notFound } from '../../infra/errors.ts'
 import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
+import { dropQuotedChange } from './change-subscription.ts'
 import { post, subjectOf } from './ledger.ts'
 import { findOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
@@ -49,7 +50,8 @@ export async function listAllRefunds(
 
 /**
  * Refunds a part of an order, or the whole remaining amount if `amount` is absent. Throws 409 when the order
- * is free, is not paid, is disputed or nothing remains, and 400 for more than the remaining amount.
+ * is free, is not paid, is disputed or nothing remains, and 400 for more than the remaining amount. Drops a
+ * change of its subscription that waits for its payment.
  */
 export async function refundOrder(
   tx: Transaction,
@@ -57,6 +59,7 @@ export async function refundOrder(
   orderId: string,
   { amount, reason, metadata = {} }: components['schemas']['RefundCreate'],
 ): Promise<Refund> {
+  await dropQuotedChange(tx, services, orderId)
   const order = await findOrder(tx, orderId, { lock: true })
   if (order.status !== 'paid' && order.status !== 'partially_refunded')
     throw invalidState('order', order.status)

@@ -1,6 +1,7 @@
 // Changes of subscriptions in the sandbox: now and at the end of the period, their preview and their payment,
 // trials, free plans, pauses, credits and the ledger.
 import t, { type Test } from 'tap'
+import { insertedDispute } from '../support/database/db-fixtures-payments.ts'
 import { ledgerViolations } from '../support/payments/ledger-invariants.ts'
 import { restOf } from '../support/payments/rest-of.ts'
 import { startServer, type Person } from '../support/server/server.ts'
@@ -180,6 +181,31 @@ t.test('a change credits no unused time whose payment was returned', async (t) =
   t.equal((await admin.post(`/payments/orders/${restart.id}/refunds`, {})).status, 201)
   const { body } = await joe.client.post(path(paused.id, '/preview'), { items: [{ price_id: free }] })
   t.equal(body.unused_amount, restart.credit_amount, 'a pause does not move the start of the period')
+})
+
+t.test('a returned payment drops a change that waits for its payment', async (t) => {
+  const returns = {
+    refund: async (order: string) =>
+      t.equal((await admin.post(`/payments/orders/${order}/refunds`, { amount: 3_000 })).status, 201),
+    dispute: async (order: string) => t.ok(await insertedDispute(server, order)),
+  }
+  for (const [name, giveBack] of Object.entries(returns)) {
+    const ben = await server.person()
+    const { id, order } = await subscribe(server, ben, basic, { card: cards.renewalDeclined })
+    await advanceInto(id, 0.5, ben)
+    const upgrade = async (): Promise<any> => {
+      const { body } = await change(id, [{ price_id: pro }], {}, ben)
+      return (await ben.client.get(`/payments/orders/${body.scheduled_change.order_id}`)).body
+    }
+    const quoted = await upgrade()
+    t.ok(quoted.credit_amount > 1_400, `the unused time: ${quoted.credit_amount}`)
+    await giveBack(order)
+    t.match(await read(id, ben), { price_id: basic, status: 'active', scheduled_change: null }, name)
+    t.match((await ben.client.get(`/payments/orders/${quoted.id}`)).body, { status: 'canceled' })
+    t.equal((await eventTypesOf(server, id)).at(-1), 'subscription.updated')
+    t.match(await upgrade(), { credit_amount: 0, total_amount: quoted.subtotal_amount })
+    t.equal(await balanceOf(ben), 0)
+  }
 })
 
 t.test('the preview has the amounts of the change, and changes nothing', async (t) => {

@@ -4,7 +4,8 @@ import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { createDispute, updateDispute, type Dispute } from '../disputes.ts'
 import type { PaymentServices } from '../gateway.ts'
-import { findOrder, type OwnedOrder } from '../orders.ts'
+import type { OwnedOrder } from '../orders.ts'
+import { lockOrder } from '../settle.ts'
 
 /** The statuses of the disputes of the test cards, by reason. Each follows the last one after a week. */
 export const sandboxDisputes = {
@@ -17,7 +18,7 @@ export type SandboxReason = keyof typeof sandboxDisputes
 
 const weekMs = 7 * 86_400_000
 
-/** Disputes the full payment of a locked order that is paid. @returns the id of the dispute. */
+/** Disputes the full payment of an order that is paid, and that `lockOrder` locked. @returns the id of the dispute. */
 export async function disputePayment(
   tx: Transaction,
   services: PaymentServices,
@@ -41,7 +42,7 @@ export async function disputePayment(
 /** Gives a dispute its next status, if it is due. */
 export async function continueDispute(tx: Transaction, services: PaymentServices, id: string): Promise<void> {
   const { order_id: orderId } = await sql.readOrderOfDispute(tx, { id })
-  const order = await findOrder(tx, orderId, { lock: true })
+  const { order } = await lockOrder(tx, orderId)
   const dispute = await sql.findDueDispute(tx, { id })
   if (dispute === undefined) return
   const statuses: Array<Dispute['status']> = sandboxDisputes[dispute.reason as SandboxReason]

@@ -7,7 +7,7 @@ import * as sql from '../../../generated/sql/payments.ts'
 import { paymentsNow } from '../clock.ts'
 import { createDispute, updateDispute, type Dispute, type DisputeState } from '../disputes.ts'
 import type { PaymentServices } from '../gateway.ts'
-import { findOrder } from '../orders.ts'
+import { lockOrder } from '../settle.ts'
 import { fromStripeAmount } from './amounts.ts'
 import type { StripeClient } from './client.ts'
 import { findPaymentByReference, stripeName, type ApplyState } from './events.ts'
@@ -69,7 +69,7 @@ async function applyDispute(
   const payment = await findPaymentByReference(tx, reference)
   // Other software may use the same Stripe account.
   if (payment === undefined) return 'applied'
-  const order = await findOrder(tx, payment.order_id, { lock: true })
+  const { order } = await lockOrder(tx, payment.order_id)
   const state = stateOf(dispute)
   const at = await paymentsNow(tx)
   const previous = await sql.findDisputeByReference(tx, { gateway_reference: dispute.id })

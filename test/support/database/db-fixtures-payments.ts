@@ -304,7 +304,7 @@ export async function insertedPayment(
 /** Disputes the payment of a paid order. @returns the id of the dispute. */
 export async function insertedDispute({ services }: TestServer, orderId: string): Promise<string> {
   return await services.database.transaction(async (tx) => {
-    const order = await findOrder(tx, orderId, { lock: true })
+    const { order } = await lockOrder(tx, orderId)
     return await disputePayment(tx, services, order, 'fraudulent', await paymentsNow(tx))
   })
 }
