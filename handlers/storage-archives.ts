@@ -40,11 +40,11 @@ export const storageArchives = {
 
   async downloadArchive(request, { db, storage }) {
     const archive = await openArchive(db, request)
-    const disposition = contentDisposition(archive.name, { type: 'attachment' })
-    return {
-      status: 200,
-      body: toArchiveContent(db, await storage.blobStore(), archive, disposition),
+    const options = {
+      disposition: contentDisposition(archive.name, { type: 'attachment' }),
+      reader: { account: request.principal.accountId, signal: request.signal() },
     }
+    return { status: 200, body: toArchiveContent(db, await storage.blobStore(), archive, options) }
   },
 } satisfies Handlers<'storage-archives'>
 

@@ -1,7 +1,6 @@
 // Archives: a snapshot of files that is downloaded as one ZIP. No archive is ever stored: its bytes are made
 // of the blobs while they are sent, and a download can begin anywhere. The CRC-32 of a file is in front of
 // its content; it is computed when it is first needed, and kept with the archive.
-import { crc32 } from 'node:zlib'
 import { Readable } from 'node:stream'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/storage.ts'
@@ -11,6 +10,7 @@ import { conflict, notFound } from '../../infra/errors.ts'
 import { newId, timeOf } from '../../infra/ids.ts'
 import { requireAccess } from '../projects/resource-access.ts'
 import type { Principal } from '../users/authentication.ts'
+import { Checksums, requireThere, type ArchiveReader } from './archive-checksums.ts'
 import type { BlobStore } from './blobs/blob-store.ts'
 import { aroundNumber } from './file-places.ts'
 import {
@@ -202,7 +202,7 @@ export function toArchiveContent(
   db: Db,
   store: BlobStore,
   archive: Archive & { directory: number },
-  disposition: string,
+  { disposition, reader }: { disposition: string; reader: ArchiveReader },
 ): Bytes {
   return {
     type: 'application/zip',
@@ -211,7 +211,8 @@ export function toArchiveContent(
     modifiedAt: new Date(archive.created_at),
     headers: { 'cache-control': 'no-store', 'content-disposition': disposition },
     async open({ start, end } = { start: 0, end: archive.bytes - 1 }) {
-      const parts = clipped(piecesOf(db, store, archive, start, end + 1), start, end + 1)
+      const sums = new Checksums(db, store, archive.id, reader)
+      const parts = clipped(piecesOf(db, store, archive, sums, start, end + 1), start, end + 1)
       // The first part is made before the response begins, so that its error has a status.
       const first = await parts.next()
       return Readable.from(continued(first, parts), { objectMode: false, highWaterMark: 64 * 1024 })
@@ -232,10 +233,10 @@ async function* piecesOf(
   db: Db,
   store: BlobStore,
   archive: Archive & { directory: number },
+  sums: Checksums,
   start: number,
   end: number,
 ): AsyncGenerator<Piece> {
-  const sums = new Checksums(db, store, archive.id)
   try {
     if (start < archive.directory)
       for await (const entry of entriesFrom(db, archive.id, { offset: start })) {
@@ -320,52 +321,6 @@ async function* entriesFrom(
     if (page.length < pageSize) return
     after = page.at(-1)!.number
   }
-}
-
-/** The CRC-32 of the files of an archive. Those that were computed are stored in batches. */
-class Checksums {
-  readonly #db: Db
-  readonly #store: BlobStore
-  readonly #archiveId: string
-  #computed = new Map<number, number>()
-  #bytes = 0
-
-  constructor(db: Db, store: BlobStore, archiveId: string) {
-    this.#db = db
-    this.#store = store
-    this.#archiveId = archiveId
-  }
-
-  async of(entry: Entry): Promise<number> {
-    if (entry.crc32 !== null) return entry.crc32
-    const known = this.#computed.get(entry.number)
-    if (known !== undefined) return known
-    requireThere(entry)
-    let sum = 0
-    const stream = await this.#store.read(entry.blob_key)
-    for await (const bytes of stream as AsyncIterable<Buffer>) sum = crc32(bytes, sum)
-    this.#computed.set(entry.number, sum)
-    this.#bytes += entry.bytes
-    if (this.#computed.size >= pageSize || this.#bytes > 256 * 1024 * 1024) await this.save()
-    return sum
-  }
-
-  async save(): Promise<void> {
-    const computed = this.#computed
-    this.#computed = new Map()
-    this.#bytes = 0
-    if (computed.size === 0) return
-    await sql.setArchiveChecksums(this.#db, {
-      archive_id: this.#archiveId,
-      numbers: [...computed.keys()],
-      sums: [...computed.values()],
-    })
-  }
-}
-
-function requireThere({ file_id: id, is_there: isThere }: Entry): void {
-  if (!isThere)
-    throw notFound('file', id, { message: `The archive breaks off: the file ${id} was deleted or moved.` })
 }
 
 function zipEntryOf({ name, bytes, modified_at: modifiedAt, offset }: Entry) {

@@ -3,6 +3,8 @@ import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { crc32 } from 'node:zlib'
 import t from 'tap'
@@ -11,6 +13,7 @@ import { storageRetentionTasks } from '../../services/storage/retention.ts'
 import { centralHeader, endOfArchive, localHeader, localHeaderBytes } from '../../services/storage/zip.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { startServer } from '../support/server/server.ts'
+import { waitUntil } from '../support/server/wait.ts'
 import { download, uploadFile } from '../support/storage/storage.ts'
 
 const run = promisify(execFile)
@@ -144,6 +147,56 @@ t.test('a deleted file breaks the download off, and old archives are removed', a
   t.equal(await prisma.archive.count({ where: { ownerId: owner.id } }), 0)
   t.equal(await prisma.archiveEntry.count({ where: { archiveId: archive.id } }), 0)
 })
+
+t.test(
+  'a checksum is computed once for all requests, two at a time, and as long as a client waits',
+  async (t) => {
+    const content = randomBytes(100)
+    const archives: any[] = []
+    for (const name of ['1', '2', '3'])
+      archives.push(
+        await create({ file_ids: [(await uploadFile(owner.client, { bytes: content, name })).id] }),
+      )
+    const store = await server.services.storage.blobStore()
+    const { read } = store
+    const reads: Array<{ start: number; stream: PassThrough }> = []
+    store.read = async (_key, range) => {
+      const stream = new PassThrough()
+      reads.push({ start: range?.start ?? 0, stream })
+      return stream
+    }
+    t.teardown(() => void (store.read = read))
+
+    const leaving = new AbortController()
+    const left = fetch(`${server.url}/v1/storage/archives/${archives[0].id}/content`, {
+      headers: { authorization: `Bearer ${owner.key}` },
+      signal: leaving.signal,
+    })
+    await waitUntil(() => reads.length === 1)
+    const [{ stream }] = reads
+    stream.write(content.subarray(0, 60))
+    await waitUntil(() => stream.readableLength === 0)
+    leaving.abort()
+    await t.rejects(left)
+    await waitUntil(() => stream.destroyed, 'the end of the computation')
+
+    const replies = [archives[0], archives[0], archives[1], archives[2]].map((archive) => contentOf(archive))
+    await waitUntil(() => reads.length === 3)
+    await setTimeout(200)
+    const opened = reads.slice(1)
+    t.equal(opened.length, 2, 'the other file waits for its turn')
+    store.read = read
+    for (const each of opened) each.stream.end(content.subarray(each.start))
+    t.ok(
+      opened.some(({ start }) => start === 60),
+      'the computation goes on where it stopped',
+    )
+    for (const { status, bytes } of await Promise.all(replies)) {
+      t.equal(status, 200)
+      t.equal(bytes.readUInt32LE(14), crc32(content))
+    }
+  },
+)
 
 t.test('names that are equal once they are cut share their numbers', (t) => {
   const long = Array.from({ length: 2_000 }, (_, i) => 'x'.repeat(245) + String(i).padStart(10, '0'))
