@@ -1,6 +1,7 @@
 // Orders: create, list, get and cancel; and their receipts.
 import type { Handlers } from '../services/handler.ts'
 import { paymentsNow } from '../services/payments/clock.ts'
+import { requireTotal } from '../services/payments/gateway.ts'
 import {
   findOrder,
   openOrder,
@@ -26,7 +27,7 @@ export const paymentsOrders = {
     return await services.db.transaction(async (tx) => {
       const { ownerId, seller } = await openSale(tx, services, request, request.body)
       const priced = await priceItems(tx, items, { seller })
-      gateways.forTotal(priced.total).requireAmount(priced.total, priced.currency, 'items')
+      requireTotal(gateways.forTotal(priced.total), priced.total, priced.currency, 'items')
       const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })
       await events.emit(tx, 'order.created', toOrder(order), { userId: ownerId })
       const locked = { order, subscription: null, checkout: null }

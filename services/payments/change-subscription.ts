@@ -10,7 +10,7 @@ import { changeItems, postUnused } from './apply-change.ts'
 import { chargeOrder, insertCreditedOrder, paymentInProgress, usableCredit } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import { maxOrderAmount } from './currency.ts'
-import type { Gateway, PaymentServices } from './gateway.ts'
+import { requireTotal, type Gateway, type PaymentServices } from './gateway.ts'
 import { priceItems, toOrderItem, totalOf, type OrderLine, type PricedItems } from './orders.ts'
 import { quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
 import { maySell, requireSellable } from './sales.ts'
@@ -215,7 +215,7 @@ async function quoteOf(
   const newGateway = gateways.forChange(gateway, next)
   // A subscription that the gateway has stays with it.
   if (newGateway.name !== gateway) requireSellable(gateways, seller ?? null, newGateway)
-  newGateway.requireAmount(next.total, next.currency, 'items')
+  requireTotal(newGateway, next.total, next.currency, 'items')
   // The change at the end of a period credits nothing.
   const returned = apply === 'period_end' ? 0 : (await sql.readReturned(db, { id: subscription.id })).amount
   const trialing = status === 'trialing'

@@ -11,7 +11,7 @@ import { requireDistinct } from './change-subscription.ts'
 import { requireNoCharge } from './charge.ts'
 import { paymentsNow } from './clock.ts'
 import { openSubscriptionOrder } from './create-subscription.ts'
-import type { PaymentServices } from './gateway.ts'
+import { requireTotal, type PaymentServices } from './gateway.ts'
 import { findOrder, openOrder, insertOrder, priceItems, type OwnedOrder } from './orders.ts'
 import { maySell, openSale, sellerOf } from './sales.ts'
 import { lockOrder, payIfFree } from './settle.ts'
@@ -76,7 +76,7 @@ async function findPendingOrder(
   await openOrder(tx, { ...request, principal: caller, params: { id: orderId } }, { lockProject: true })
   const { order, subscription } = await lockOrder(tx, orderId)
   if (order.status !== 'pending') throw invalidState('order', order.status)
-  gateways.current.requireAmount(order.total_amount, order.currency, 'order_id')
+  requireTotal(gateways.current, order.total_amount, order.currency, 'order_id')
   if (subscription !== null && isBilledByGateway(subscription))
     throw conflict(
       'gateway',
@@ -102,7 +102,7 @@ async function createOrder(
   const { events, gateways } = services
   const createdBy = request.principal.userId
   const gateway = gateways.forPlan(priced)
-  gateway.requireAmount(priced.total, priced.currency, 'items')
+  requireTotal(gateway, priced.total, priced.currency, 'items')
   if (!recurring) {
     const order = await insertOrder(tx, priced, { projectId, ownerId, createdBy, metadata })
     await events.emit(tx, 'order.created', order, { userId: ownerId })

@@ -7,7 +7,7 @@ import { newIdAt } from '../../infra/ids.ts'
 import type { OperationInfo } from '../../infra/contract/operation.ts'
 import type { Principal } from '../users/authentication.ts'
 import { changeLifetimeMs, itemsOf, requireDistinct } from './change-subscription.ts'
-import type { PaymentServices } from './gateway.ts'
+import { requireTotal, type PaymentServices } from './gateway.ts'
 import { insertOrder, priceItems, type OrderLine, type OwnedOrder, type PricedItems } from './orders.ts'
 import { maySell, openSale } from './sales.ts'
 import { payIfFree } from './settle.ts'
@@ -46,7 +46,7 @@ export async function createSubscription(
   const priced = await priceItems(tx, items, { recurring: true, seller })
   requireDistinct(items.map(({ price_id: id }) => id))
   const gateway = services.gateways.forPlan(priced)
-  gateway.requireAmount(priced.total, priced.currency, 'items')
+  requireTotal(gateway, priced.total, priced.currency, 'items')
   const isNew = { projectId, ownerId, createdBy: principal.userId, metadata }
   const { order, subscription } = await openSubscriptionOrder(tx, services, priced, {
     ...isNew,

@@ -2,6 +2,7 @@
 // outcomes through settle.ts. Methods that take a transaction must not call the network: a remote gateway
 // enqueues a job instead.
 import type { Db, Transaction } from '../../infra/database/database.ts'
+import { invalidField } from '../../infra/errors.ts'
 import type { OwnedCheckout } from './checkouts.ts'
 import type { OwnedOrder } from './orders.ts'
 import type { Emitter } from '../events/emit.ts'
@@ -72,6 +73,17 @@ export interface Gateway {
   readonly paymentPageUrl: ((db: Db, checkout: OwnedCheckout, order: OwnedOrder) => Promise<string>) | null
   /** Fetches the state of a session from the gateway and applies it. Called outside of transactions. */
   poll?(db: Db, services: PaymentServices, checkout: OwnedCheckout): Promise<void>
+}
+
+/**
+ * Throws 400 for the total of an order that the gateway cannot charge. `field` is the request field to name
+ * in the error.
+ */
+export function requireTotal(gateway: Gateway, total: number, currency: string, field: string): void {
+  gateway.requireAmount(total, currency, field)
+  const minimum = gateway.minimumOf(currency)
+  if (total > 0 && total < minimum)
+    throw invalidField(field, 'minimum', `The total is ${total}; the gateway charges at least ${minimum}.`)
 }
 
 /** A request to a remote gateway, enqueued in a transaction and performed outside of it. */

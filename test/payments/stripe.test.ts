@@ -323,9 +323,9 @@ t.test("amounts are sent in Stripe's minor units", async (t) => {
     [500, 'jpy', '500'],
     [5, 'isk', '500'],
     [5, 'ugx', '500'],
-    [1900, 'mga', '19'],
+    [19_000, 'mga', '190'],
     [5120, 'kwd', '5120'],
-    [1999, 'huf', '1999'],
+    [19_900, 'huf', '19900'],
   ] as const) {
     const price = (await add(amount, currency)).body.id
     const { checkout, session } = await shop.openCheckout(ada, { items: [{ price_id: price }] })
@@ -369,6 +369,32 @@ t.test("amounts are sent in Stripe's minor units", async (t) => {
     await ada.client.post('/payments/orders', { items: [{ price_id: shop.price, quantity: 60_000 }] }),
     { status: 400, body: { error: { details: { field: 'items', constraint: 'maximum' } } } },
   )
+})
+
+t.test('a total that Stripe does not charge is refused, before anything waits for its payment', async (t) => {
+  const priceOf = (fields: object) => addPrice(server.admin.client, shop.product, fields)
+  const recurring = { interval: 'month', interval_count: 1 }
+  const cents = await priceOf({ unit_amount: 30 })
+  const plan = await priceOf({ unit_amount: 30, recurring: { ...recurring, trial_days: 7 } })
+  const free = await priceOf({ unit_amount: 0, recurring })
+  const { client } = await server.person()
+  const { body: subscription } = await client.post('/payments/subscriptions', { items: [{ price_id: free }] })
+  const urls = { success_url: 'https://shop.example/thanks', cancel_url: 'https://shop.example/cart' }
+  const items = [{ price_id: plan }]
+  const refused = [
+    await client.post('/payments/orders', { items: [{ price_id: cents }] }),
+    await client.post('/payments/checkout', { items: [{ price_id: cents }], ...urls }),
+    await client.post('/payments/checkout', { mode: 'subscription', items, ...urls }),
+    await client.post('/payments/subscriptions', { items }),
+    await client.put(`/payments/subscriptions/${subscription.id}`, { items }),
+    await client.put(`/payments/subscriptions/${subscription.id}`, { items, apply: 'period_end' }),
+  ]
+  for (const reply of refused)
+    t.match(reply, {
+      status: 400,
+      body: { error: { details: { errors: [{ field: 'items', constraint: 'minimum' }] } } },
+    })
+  t.equal((await client.post('/payments/orders', { items: [{ price_id: cents, quantity: 2 }] })).status, 201)
 })
 
 t.test('processed events are deleted after 30 days', async (t) => {
