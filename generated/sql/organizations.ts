@@ -140,7 +140,8 @@ export const deleteServiceAccount = none<{ id: string }>(
 )
 
 /**
- * Deletes the keys of the service accounts of a project, and their users, whose name stays.
+ * Deletes the keys and webhook endpoints of the service accounts of a project, and their users, whose name
+ * stays.
  * @see prisma/sql/organizations/end-service-accounts-of-project.sql
  */
 export const endServiceAccountsOfProject = none<{ project_id: string }>(
@@ -150,6 +151,10 @@ export const endServiceAccountsOfProject = none<{ project_id: string }>(
   RETURNING user_id
 ), keys AS (
   DELETE FROM api_keys WHERE user_id IN (SELECT user_id FROM ended)
+), endpoints AS (
+  UPDATE webhook_endpoints SET deleted_at = now(), enabled = false, disabled_reason = NULL, secret = '', previous_secret = NULL,
+previous_expires_at = NULL
+  WHERE user_id IN (SELECT user_id FROM ended) AND deleted_at IS NULL
 )
 UPDATE users SET status = 'deleted', email = NULL WHERE id IN (SELECT user_id FROM ended)`,
   ['project_id'],

@@ -282,7 +282,10 @@ t.test('the service accounts of a purged project are gone', async (t) => {
   const fields = { name: 'CI', project_id: project, role: 'viewer' }
   const { body: account } = await owner.client.post('/service-accounts', fields)
   const path = `/service-accounts/${account.id}/api-keys`
-  const { body: key } = await owner.client.post(path, { name: 'CI', scopes: ['projects:read'] })
+  const scopes = ['projects:read', 'webhooks:write']
+  const { body: key } = await owner.client.post(path, { name: 'CI', scopes })
+  const endpoint = { url: 'https://example.com/', event_types: ['project.updated'] }
+  const { body: created } = await createClient(server.url, key.key).post('/webhooks/endpoints', endpoint)
   await owner.client.delete(`/projects/${project}`)
   const { database } = server.services
   await database.prisma.project.update({ where: { id: project }, data: { deletedAt: new Date(0) } })
@@ -290,6 +293,8 @@ t.test('the service accounts of a purged project are gone', async (t) => {
   t.equal(await database.prisma.project.count({ where: { id: project } }), 0)
   t.equal((await createClient(server.url, key.key).get('/key')).status, 401)
   t.equal(await database.prisma.user.count({ where: { id: account.user_id, status: 'active' } }), 0)
+  const left = { id: created.id, deletedAt: null }
+  t.equal(await database.prisma.webhookEndpoint.count({ where: left }), 0, 'its webhook endpoints, too')
 })
 
 t.test('a project takes its service accounts, with what they have, to another account', async (t) => {
