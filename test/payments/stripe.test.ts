@@ -372,7 +372,8 @@ t.test("amounts are sent in Stripe's minor units", async (t) => {
 })
 
 t.test('a total that Stripe does not charge is refused, before anything waits for its payment', async (t) => {
-  const priceOf = (fields: object) => addPrice(server.admin.client, shop.product, fields)
+  const priceOf = (fields: Parameters<typeof addPrice>[2]) =>
+    addPrice(server.admin.client, shop.product, fields)
   const recurring = { interval: 'month', interval_count: 1 }
   const cents = await priceOf({ unit_amount: 30 })
   const plan = await priceOf({ unit_amount: 30, recurring: { ...recurring, trial_days: 7 } })
