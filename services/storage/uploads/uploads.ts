@@ -191,9 +191,9 @@ export async function deleteUpload(
 }
 
 /**
- * Deletes the bytes of an upload that is deleted. The blob of a file is left to the quarantine. Received parts
- * may be a blob that became no file. The parts of an incomplete upload are none: a blob of the key is then that
- * of a file which the database does not know since it was restored, and it is left to the quarantine, too.
+ * Deletes the bytes of an upload that is deleted. The blob of a file is left to the quarantine. Received
+ * parts may be a blob that became no file. Those of an incomplete upload are none: a blob of the key is then
+ * that of a file which the database does not know since it was restored, and is left to the quarantine, too.
  */
 async function deleteBytes(storage: Storage, upload: StoredUpload): Promise<void> {
   const { multipart, temp_name: tempName, file_id: fileId, offset, length } = upload
