@@ -31,6 +31,7 @@ import { mailQueue } from './mail/mails.ts'
 import { linkTarget } from './mail/templates.ts'
 import { auditRetentionTasks } from './audit/audit-log.ts'
 import { createMailWorker } from './mail/worker.ts'
+import { keyRetentionTasks } from './users/api-keys.ts'
 import { signInRetentionTasks } from './auth/retention.ts'
 import { reencryptTotp } from './auth/totp.ts'
 import { deliveryQueue, WebhookWorker } from './webhooks/worker.ts'
@@ -275,6 +276,7 @@ function startRetentionRounds(
       ...usageRetentionTasks({ days: config.requestRetentionDays }),
       ...auditRetentionTasks(config.auditRetentionDays),
       ...signInRetentionTasks(),
+      ...keyRetentionTasks(),
       ...jobRetentionTasks(),
     ],
     onError,

@@ -6,18 +6,19 @@ import type { components } from '../types.ts'
 type Schemas = components['schemas']
 
 /**
- * Adds the deliveries of the numbered events after a sequence: of an event in a project or an organization,
- * to the endpoints of its members; of one about a user, to those of the user; of any other, to all; and of a
- * sale, to those of operators, too. OFFSET 0 keeps each event a search of its own.
+ * Adds deliveries of the numbered events after a sequence, at most :most: of an event in a project or an
+ * organization, to the endpoints of its members; of one about a user, to those of the user; of any other, to
+ * all; and of a sale, to those of operators, too. The next call continues after the last of them. OFFSET 0
+ * keeps each event a search of its own.
  * @see prisma/sql/events/add-event-deliveries.sql
  */
-export const addEventDeliveries = many<{ after: number; through: number; unlimited_key_types: readonly string[] }, AddEventDeliveriesRow>(
+export const addEventDeliveries = one<{ after: number; through: number; unlimited_key_types: readonly string[]; most: number }, AddEventDeliveriesRow>(
   'events/add-event-deliveries',
   `WITH e AS MATERIALIZED (
   SELECT * FROM events WHERE sequence > $1 AND sequence <= $2 AND delivers
-), recipients AS (
+), all_recipients AS (
   SELECT r.* FROM e CROSS JOIN LATERAL (
-    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    SELECT e.sequence, e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
     FROM event_readers m JOIN webhook_endpoints w ON w.user_id = m.user_id JOIN users u ON u.id = w.user_id
     WHERE m.project_id = e.project_id AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
   CASE WHEN e.type <> 'audit.recorded' THEN '*' END] AND u.status = 'active' AND (e.type = 'webhook_endpoint.tested' OR (
@@ -35,7 +36,7 @@ AND (
   WHERE e.project_id IS NOT NULL
   UNION
   SELECT r.* FROM e CROSS JOIN LATERAL (
-    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    SELECT e.sequence, e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
     FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
     WHERE w.user_id = e.user_id AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
@@ -54,7 +55,7 @@ AND (
   WHERE e.project_id IS NULL AND e.user_id IS NOT NULL
   UNION
   SELECT r.* FROM e CROSS JOIN LATERAL (
-    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    SELECT e.sequence, e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
     FROM webhook_endpoints w JOIN users u ON u.id = w.user_id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
     WHERE w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
@@ -73,7 +74,7 @@ AND (
   WHERE e.project_id IS NULL AND e.user_id IS NULL
   UNION
   SELECT r.* FROM e CROSS JOIN LATERAL (
-    SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
+    SELECT e.sequence, e.id AS event_id, e.created_at, e.traceparent, w.id, coalesce(w.failing_since < now() - interval '30 seconds', false) AS failing
     FROM users u JOIN webhook_endpoints w ON w.user_id = u.id CROSS JOIN (SELECT NULL::"MemberRole" AS role, NULL::"MemberRole" AS storage_role,
   NULL::"MemberRole" AS ai_role, NULL::"MemberRole" AS payments_role) m
     WHERE u.role = 'admin' AND w.enabled AND w.deleted_at IS NULL AND w.event_types && ARRAY[e.type, split_part(e.type, '.', 1) || '.*',
@@ -90,6 +91,20 @@ AND (
 )) AND w.events_after < e.position OFFSET 0
   ) r
   WHERE e.scope = 'payments:read'
+), recipients AS (
+  SELECT r.* FROM all_recipients r, event_log l
+  WHERE (r.sequence, r.id) > (l.partial_sequence, l.partial_endpoint_id)
+  ORDER BY r.sequence, r.id LIMIT $4
+), added AS (
+  SELECT count(*)::int AS count, max(sequence) AS sequence FROM recipients
+), moved AS (
+  UPDATE event_log SET
+    delivered_sequence = CASE WHEN added.count < $4 THEN $2 ELSE added.sequence - 1 END,
+    partial_sequence = coalesce(added.sequence, partial_sequence),
+    partial_endpoint_id =
+      coalesce((SELECT max(id) FROM recipients WHERE sequence = added.sequence), partial_endpoint_id)
+  FROM added
+  RETURNING delivered_sequence
 )
 , deliveries AS (
   INSERT INTO webhook_deliveries (id, endpoint_id, event_id, next_attempt_at, created_at)
@@ -101,11 +116,12 @@ AND (
     jsonb_strip_nulls(jsonb_build_object('delivery_id', d.id, 'traceparent', r.traceparent))
   FROM recipients r JOIN deliveries d ON d.endpoint_id = r.id AND d.event_id = r.event_id
 )
-SELECT id FROM deliveries`,
-  ['after', 'through', 'unlimited_key_types'],
+SELECT added.count AS "count", moved.delivered_sequence AS "through" FROM added, moved`,
+  ['after', 'through', 'unlimited_key_types', 'most'],
 )
 export interface AddEventDeliveriesRow {
-  id: string
+  count: number
+  through: number
 }
 
 /**
@@ -309,15 +325,14 @@ export interface ListProjectEventsRow {
 }
 
 /**
- * Takes the numbered events whose deliveries are not added yet: those after a sequence, through another. One
- * caller at a time.
+ * The numbered events whose deliveries are not added yet: those after a sequence, through another. One caller
+ * at a time, until the transaction ends.
  * @see prisma/sql/events/lock-undelivered.sql
  */
 export const lockUndelivered = one<{ limit: number }, LockUndeliveredRow>(
   'events/lock-undelivered',
-  `WITH log AS (SELECT delivered_sequence, last_sequence FROM event_log FOR UPDATE)
-UPDATE event_log l SET delivered_sequence = least(log.last_sequence, log.delivered_sequence + $1) FROM log
-RETURNING log.delivered_sequence AS after, l.delivered_sequence AS through`,
+  `SELECT delivered_sequence AS after, least(last_sequence, delivered_sequence + $1) AS "through"
+FROM event_log FOR UPDATE`,
   ['limit'],
 )
 export interface LockUndeliveredRow {

@@ -1,7 +1,5 @@
-// Deletes what sign-ins leave behind, and what no longer gives access: expired keys and invitations.
+// Deletes what sign-ins leave behind.
 import * as sql from '../../generated/sql/auth.ts'
-import * as projects from '../../generated/sql/projects.ts'
-import * as users from '../../generated/sql/users.ts'
 import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 
 const rowsPerStep = 1_000
@@ -12,8 +10,6 @@ export function signInRetentionTasks(): RetentionTask[] {
     { name: 'one-time tokens', step: deleteBatch(sql.deleteOldTokens, rowsPerStep) },
     { name: 'challenges of passkeys', step: deleteBatch(sql.deleteOldChallenges, rowsPerStep) },
     { name: 'wrong passwords', step: deleteBatch(sql.deleteOldFailures, rowsPerStep) },
-    { name: 'expired API keys', step: deleteBatch(users.endExpiredKeys, rowsPerStep) },
-    { name: 'expired invitations', step: deleteBatch(projects.deleteExpiredInvitations, rowsPerStep) },
     { name: 'e-mails', step: deleteBatch(sql.deleteOldMails, rowsPerStep) },
   ]
 }

@@ -2,7 +2,7 @@
 // move to their owner.
 import type { Db, Transaction } from '../../infra/database/database.ts'
 import * as sql from '../../generated/sql/projects.ts'
-import { deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
+import { deleteBatch, deleteEach, type RetentionTask } from '../../infra/jobs/retention.ts'
 import { deleteProjectEvents } from '../events/retention.ts'
 import { detachFromProject } from '../payments/detach-from-project.ts'
 import { deleteDocumentBatchOfProject } from '../ai/knowledge/knowledge-bases.ts'
@@ -10,9 +10,13 @@ import { endServiceAccountsOf } from '../organizations/service-accounts.ts'
 import { restorableDays } from '../projects/projects.ts'
 
 const filesPerStep = 1000
+const invitationsPerStep = 1000
 
 export function projectRetentionTasks(): RetentionTask[] {
-  return [{ name: 'projects', step: deleteEach({ list: listProjects, remove: purgeProject }) }]
+  return [
+    { name: 'projects', step: deleteEach({ list: listProjects, remove: purgeProject }) },
+    { name: 'expired invitations', step: deleteBatch(sql.deleteExpiredInvitations, invitationsPerStep) },
+  ]
 }
 
 async function listProjects(

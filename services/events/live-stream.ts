@@ -124,6 +124,9 @@ export class EventStreams {
   #position: number | null = null
   /** The poll that is running. */
   #polling: Promise<void> | null = null
+  /** The steps that add deliveries, and whether events lacked them since the last step began. */
+  #delivering: Promise<void> | null = null
+  #undelivered = false
   /** Whether a poll was requested since the last one started, and whether it must number events. */
   #pollRequested = false
   #numberingRequested = true
@@ -225,7 +228,7 @@ export class EventStreams {
     this.#closed = true
     for (const timer of this.#timers) clearInterval(timer)
     for (const subscriber of this.#subscribers) subscriber.wake?.(null)
-    await this.#polling
+    await Promise.all([this.#polling, this.#delivering])
   }
 
   /**
@@ -271,20 +274,38 @@ export class EventStreams {
     }
   }
 
-  /** The last sequence of the log, after numbering if that was requested, which adds deliveries, too. */
+  /** The last sequence of the log, after numbering if that was requested, which begins to add deliveries. */
   async #findEnd(): Promise<number> {
     if (!this.#numberingRequested) return this.#last
     this.#numberingRequested = false
     try {
       const { last, undelivered } = await numberEvents(this.#db)
       this.#last = last
-      if (undelivered && (await addDeliveries(this.#db)) > 0) this.#onDeliveries()
+      this.#undelivered ||= undelivered
+      if (this.#undelivered) this.#delivering ??= this.#deliver()
     } catch (error) {
       this.#numberingRequested = true
       throw error
     }
     this.#askedAt = null
     return this.#last
+  }
+
+  /** Adds deliveries beside the polls. After an error, the next numbering finds what is left. */
+  async #deliver(): Promise<void> {
+    try {
+      while (this.#undelivered && !this.#closed) {
+        this.#undelivered = false
+        for await (const count of addDeliveries(this.#db)) {
+          if (count > 0) this.#onDeliveries()
+          if (this.#closed) break
+        }
+      }
+    } catch (error) {
+      this.#onError(error as Error)
+    } finally {
+      this.#delivering = null
+    }
   }
 
   /** Reads the batch after `from`, moves the position, and sends the batch to all waiting subscribers. */

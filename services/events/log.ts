@@ -81,23 +81,49 @@ export async function numberEvents(db: SqlClient): Promise<{ last: number; undel
   }
 }
 
+/** Events and deliveries of one step, so that neither many events nor many endpoints exceed its time. */
+const [firstStep, deliveriesOfStep] = [100, 5_000]
+
 /**
- * Adds the deliveries of the numbered events that lack them, and their jobs. The lock comes first: the rows
- * are then read as they are after the caller before.
- * @returns how many it added.
+ * Adds the deliveries of the numbered events that lack them, and their jobs, in steps that each have a
+ * transaction. A step that fails is repeated with fewer events.
+ * @returns the number of deliveries that each step added.
  */
-export async function addDeliveries(db: Db): Promise<number> {
-  for (let added = 0; ;) {
-    const { count, isLast } = await db.transaction(async (tx) => {
-      const { after, through } = await sql.lockUndelivered(tx, { limit: numberingBatchSize })
-      if (after === through) return { count: 0, isLast: true }
-      const range = { after, through, unlimited_key_types: unlimitedKeyTypes }
-      const deliveries = await sql.addEventDeliveries(tx, range)
-      return { count: deliveries.length, isLast: through - after < numberingBatchSize }
+export async function* addDeliveries(db: Db): AsyncGenerator<number> {
+  for (let limit = firstStep; ;) {
+    const step = await addNextDeliveries(db, limit).catch((error) => {
+      if (limit === 1) throw error
+      return null
     })
-    added += count
-    if (isLast) return added
+    if (step === null) {
+      limit = Math.ceil(limit / 10)
+      continue
+    }
+    yield step.count
+    if (step.isLast) return
+    limit = step.isFull ? Math.max(1, step.events) : Math.min(2 * limit, numberingBatchSize)
   }
+}
+
+/** The lock comes first: the rows are then read as they are after the caller before. */
+async function addNextDeliveries(db: Db, limit: number) {
+  return await db.transaction(async (tx) => {
+    const { after, through } = await sql.lockUndelivered(tx, { limit })
+    if (after === through) return { count: 0, events: 0, isFull: false, isLast: true }
+    const added = await sql.addEventDeliveries(tx, {
+      after,
+      through,
+      most: deliveriesOfStep,
+      unlimited_key_types: unlimitedKeyTypes,
+    })
+    const isFull = added.count === deliveriesOfStep
+    return {
+      count: added.count,
+      events: added.through - after,
+      isFull,
+      isLast: !isFull && through - after < limit,
+    }
+  })
 }
 
 /** Seconds for which the oldest committed event has had no sequence; 0 without such an event. */

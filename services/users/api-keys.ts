@@ -4,6 +4,7 @@
 import { operations } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import * as sql from '../../generated/sql/users.ts'
+import { deleteBatch, type RetentionTask } from '../../infra/jobs/retention.ts'
 import type { ApiKey as ApiKeyRow } from '../../generated/prisma/client.js'
 import { digestOf, newSecret, keyPrefix, type KeyMode } from '../../infra/encryption/api-key-format.ts'
 import type { ListQuery } from '../../infra/contract/query.ts'
@@ -354,4 +355,11 @@ export function requireGrantable(
       'project_ids',
     )
   }
+}
+
+const keysPerStep = 1_000
+
+/** Expired keys end, so that they no longer count as keys of their users. */
+export function keyRetentionTasks(): RetentionTask[] {
+  return [{ name: 'expired API keys', step: deleteBatch(sql.endExpiredKeys, keysPerStep) }]
 }

@@ -3,7 +3,10 @@
 import pg from 'pg'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import type { Db } from '../../infra/database/database.ts'
 import { Leadership } from '../../infra/database/leadership.ts'
+import { addDeliveries } from '../../services/events/log.ts'
+import { createWebhookEndpoints } from '../support/database/db-fixtures.ts'
 import { startServer, type TestServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
 
@@ -158,3 +161,50 @@ t.test('a leader that hangs loses its connection to another', async (t) => {
   await waitUntil(() => led() === 1, 'the other leads')
   t.notOk(leader.leading)
 })
+
+t.test(
+  'events with many recipients are delivered in steps, each once, also after a failed step',
+  async (t) => {
+    const server = await startServer(t)
+    const { database } = server.services
+    const { pool, prisma } = database
+    const ids = await createWebhookEndpoints(server, server.admin.id, 2_600)
+    // The server waits for the lock until the test has added the deliveries.
+    const lock = await database.openSession()
+    await lock.query('BEGIN; LOCK TABLE webhook_deliveries IN SHARE MODE')
+    const projects = Array.from({ length: 3 }, (_, i) => ({ name: `Project ${i}` }))
+    for (const project of projects)
+      t.equal((await server.admin.client.post('/projects', project)).status, 201)
+    await waitUntil(async () => {
+      const { rows } = await pool.query('SELECT delivered_sequence < last_sequence AS lacks FROM event_log')
+      return rows[0].lacks
+    }, 'numbered events')
+    await lock.query('COMMIT')
+    await lock.end()
+    const pairs = ids.length * projects.length
+    await waitUntil(async () => (await prisma.webhookDelivery.count()) === pairs, 'the deliveries')
+    const events = await prisma.webhookDelivery.groupBy({ by: ['eventId'], _count: true })
+    t.same(
+      events.map(({ _count: count }) => count),
+      projects.map(() => ids.length),
+    )
+
+    // The same again, by steps of the test, of which the first two fail.
+    for (const most of [0, 2]) {
+    let failures = most
+      await pool.query(`TRUNCATE webhook_deliveries; DELETE FROM jobs;
+      UPDATE event_log SET delivered_sequence = 0, partial_sequence = 0, partial_endpoint_id = ''`)
+      const failing = {
+        transaction: async (work: any) => {
+          if (failures-- > 0) throw new Error('the step took too long')
+          return await database.transaction(work)
+        },
+      }
+      const steps: number[] = []
+      for await (const count of addDeliveries(failing as Db)) steps.push(count)
+      t.ok(Math.max(...steps) <= 5_000 && steps.filter(Boolean).length > 1, `${steps}`)
+      t.equal(await prisma.webhookDelivery.count(), pairs)
+      t.equal((await pool.query('SELECT FROM jobs')).rowCount, pairs)
+    }
+  },
+)

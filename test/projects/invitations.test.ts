@@ -1,6 +1,5 @@
 // Invitations: who sees them, and how they end.
 import t from 'tap'
-import { signInRetentionTasks } from '../../services/auth/retention.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { startServer, type Person } from '../support/server/server.ts'
 import { team, type Role } from '../support/server/team.ts'
@@ -230,7 +229,7 @@ t.test('an expired invitation can be revoked, and is deleted in the end', async 
     await expire(id, days)
   await owner.api.revokeInvitation({ path: of(closed) })
   t.equal((await owner.api.getInvitation({ path: of(closed) })).status, 'revoked')
-  await runRetention(server.services.database, { tasks: signInRetentionTasks() })
+  await runRetention(server.services.database)
   t.equal((await owner.api.getInvitation({ path: of(lately) })).status, 'expired')
   t.match(await apiErrorOf(owner.api.getInvitation({ path: of(forgotten) })), { code: 'NOT_FOUND' })
 })

@@ -4,7 +4,7 @@ import t from 'tap'
 import { createClient } from '../support/http/client.ts'
 import { startServer } from '../support/server/server.ts'
 import { waitUntil } from '../support/server/wait.ts'
-import { signInRetentionTasks } from '../../services/auth/retention.ts'
+import { keyRetentionTasks } from '../../services/users/api-keys.ts'
 import { allScopes } from '../../services/users/scopes.ts'
 import { runRetention } from '../support/database/retention.ts'
 import { isWellFormed, newSecret } from '../../infra/encryption/api-key-format.ts'
@@ -208,7 +208,7 @@ t.test('what is stored of a key', async (t) => {
     t.equal(await used(), before + 1)
     const expiresAt = new Date(Date.now() - 1_000)
     await server.services.database.prisma.apiKey.update({ where: { id: made.body.id }, data: { expiresAt } })
-    await runRetention(server.services.database, { tasks: signInRetentionTasks() })
+    await runRetention(server.services.database, { tasks: keyRetentionTasks() })
     t.equal(await used(), before)
     const { body } = await person.client.get(`/user/api-keys/${made.body.id}`)
     t.equal(body.revoked_at, expiresAt.toISOString())

@@ -5,3 +5,4 @@ WITH recipients AS (
     :traceparent?::text AS traceparent, :endpoint_id::text AS id, false AS failing
 )
 {add-deliveries}
+SELECT id FROM deliveries

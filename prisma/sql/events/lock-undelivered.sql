@@ -1,6 +1,5 @@
--- Takes the numbered events whose deliveries are not added yet: those after a sequence, through another. One
--- caller at a time.
+-- The numbered events whose deliveries are not added yet: those after a sequence, through another. One caller
+-- at a time, until the transaction ends.
 -- @one
-WITH log AS (SELECT delivered_sequence, last_sequence FROM event_log FOR UPDATE)
-UPDATE event_log l SET delivered_sequence = least(log.last_sequence, log.delivered_sequence + :limit) FROM log
-RETURNING log.delivered_sequence AS after, l.delivered_sequence AS through
+SELECT delivered_sequence AS after, least(last_sequence, delivered_sequence + :limit) AS "through!"
+FROM event_log FOR UPDATE

@@ -1,2 +1,2 @@
 -- A recipient: the endpoint `w` of the user `u`, and the event `e`.
-SELECT e.id AS event_id, e.created_at, e.traceparent, w.id, {is-failing} AS failing
+SELECT e.sequence, e.id AS event_id, e.created_at, e.traceparent, w.id, {is-failing} AS failing

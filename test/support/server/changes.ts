@@ -19,6 +19,8 @@ const backgroundColumns = [
   'sequence',
   'last_sequence',
   'delivered_sequence',
+  'partial_sequence',
+  'partial_endpoint_id',
 ]
 /** The lease of a resumable upload, which a rejected request takes and gives back. */
 const leaseColumns = ['holder', 'held_until', 'lease_requested_at', 'temp_name']
