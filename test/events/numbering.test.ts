@@ -191,7 +191,7 @@ t.test(
 
     // The same again, by steps of the test, of which the first two fail.
     for (const most of [0, 2]) {
-    let failures = most
+      let failures = most
       await pool.query(`TRUNCATE webhook_deliveries; DELETE FROM jobs;
       UPDATE event_log SET delivered_sequence = 0, partial_sequence = 0, partial_endpoint_id = ''`)
       const failing = {
@@ -203,7 +203,7 @@ t.test(
       const steps: number[] = []
       for await (const count of addDeliveries(failing as Db)) steps.push(count)
       // The server may add some of them.
-    t.ok(Math.max(...steps) <= 5_000, `${steps}`)
+      t.ok(Math.max(...steps) <= 5_000, `${steps}`)
       t.equal(await prisma.webhookDelivery.count(), pairs)
       t.equal((await pool.query('SELECT FROM jobs')).rowCount, pairs)
     }
