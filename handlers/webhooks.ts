@@ -70,7 +70,11 @@ export const webhooks = {
       const changes = changesOf(previous, body)
       if (changes === null && !isReset) return { status: 200, body: previous }
       const metadata = changes?.metadata
-      const resetFailures = enabled === true && { disabledReason: null, failingSince: null }
+      const isRestarted = enabled === true || changes?.url !== undefined
+      const resetFailures = {
+        ...(isRestarted && { failingSince: null }),
+        ...(enabled === true && { disabledReason: null }),
+      }
       const endpoint = toWebhookEndpoint(
         await tx.prisma.webhookEndpoint.update({
           where: { id },

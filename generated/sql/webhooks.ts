@@ -424,16 +424,17 @@ export interface LockEndpointRow {
 
 /**
  * Locks the endpoints that the next statements change, in one order, so that concurrent workers wait
- * instead of deadlocking.
+ * instead of deadlocking, and returns their present URLs.
  * @see prisma/sql/webhooks/lock-endpoints.sql
  */
 export const lockEndpoints = many<{ ids: readonly string[] }, LockEndpointsRow>(
   'webhooks/lock-endpoints',
-  `SELECT id FROM webhook_endpoints WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`,
+  `SELECT id, url FROM webhook_endpoints WHERE id = ANY($1) ORDER BY id FOR NO KEY UPDATE`,
   ['ids'],
 )
 export interface LockEndpointsRow {
   id: string
+  url: string
 }
 
 /**

@@ -4,10 +4,10 @@
 // One statement for all successes, and one transaction for all others, takes the jobs from the queue and
 // - appends the attempt to the delivery (the last 20 attempts are kept) and sets its status,
 // - if the delivery stays pending, queues a new job that is due at `next_attempt_at`,
-// - notes whether the endpoint fails: `failing_since` is set by the first failed attempt and cleared by a
-//   successful one,
-// - disables the endpoint when it answered 410 Gone, or when `failing_since` is five days ago, emits
-//   `webhook_endpoint.disabled`, and mails its owner.
+// - notes whether the endpoint fails: `failing_since` is set by the first failed attempt at its present URL,
+//   and cleared by a successful one and by a new URL,
+// - disables the endpoint when its present URL answered 410 Gone, or when `failing_since` is five days ago,
+//   emits `webhook_endpoint.disabled`, and mails its owner.
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as sql from '../../generated/sql/webhooks.ts'
 import { type Database, type Transaction } from '../../infra/database/database.ts'
@@ -151,10 +151,14 @@ export function createAttemptRecorder({
   }
 
   async function updateEndpoints(tx: Transaction, outcomes: AttemptOutcome[]): Promise<void> {
-    const failures = outcomes.filter(({ attempt, request }) => attempt !== null && request !== null)
+    const attempted = outcomes.filter(({ attempt, request }) => attempt !== null && request !== null)
+    if (attempted.length === 0) return
+    const locked = await sql.lockEndpoints(tx, { ids: endpointIds(attempted) })
+    const urls = new Map(locked.map(({ id, url }) => [id, url]))
+    // The answer of an old URL says nothing of the new one.
+    const failures = attempted.filter(({ endpointId, request }) => urls.get(endpointId) === request!.url)
     const failing = endpointIds(failures)
     if (failing.length === 0) return
-    if ((await sql.lockEndpoints(tx, { ids: failing })).length === 0) return
     await sql.setFailing(tx, { ids: failing })
     const gone = endpointIds(failures.filter((failure) => failure.gone))
     const disabled = await sql.disableEndpoints(tx, {

@@ -205,6 +205,26 @@ t.test('a success clears failing_since', async (t) => {
   t.equal(await since(endpoint), null)
 })
 
+t.test('the failures of an old URL do not count for the new one', async (t) => {
+  const person = await server.person()
+  const other = await makeEndpoint(t, person, quiet)
+  const { url } = await endpointNow(person, other)
+  for (const status of [410, 500]) {
+    const { promise: when, resolve: answer } = Promise.withResolvers<void>()
+    const endpoint = await makeEndpoint(t, person, { ...quiet, answer: { status, when } })
+    const path = `/webhooks/endpoints/${endpoint.id}`
+    await database.sql(age, [endpoint.id, 6 * days])
+    const { id } = await sendTest(person, endpoint)
+    await waitUntil(() => endpoint.receiver.waiting === 1, 'the request to the old URL')
+    t.equal((await person.client.put(path, { url })).status, 200)
+    t.equal(await since(endpoint), null, 'a new URL clears failing_since')
+    answer()
+    await whenDelivery(person, id, ({ attempts }) => attempts.length === 1)
+    t.equal(await since(endpoint), null, `a late ${status}`)
+    t.match(await endpointNow(person, endpoint), { enabled: true, disabled_reason: null })
+  }
+})
+
 t.test('of 20 deliveries that fail at once in two workers, one disables the endpoint', async (t) => {
   const second = await server.work()
   const person = await server.person()

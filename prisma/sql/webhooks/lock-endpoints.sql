@@ -1,4 +1,4 @@
 -- Locks the endpoints that the next statements change, in one order, so that concurrent workers wait
--- instead of deadlocking.
+-- instead of deadlocking, and returns their present URLs.
 -- @many
-SELECT id FROM webhook_endpoints WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE
+SELECT id, url FROM webhook_endpoints WHERE id = ANY(:ids) ORDER BY id FOR NO KEY UPDATE
