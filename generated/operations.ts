@@ -7083,7 +7083,7 @@ export const operations: Record<OperationId, OperationInfo> = withErrorReplies<O
     rateLimit: "write",
     validators: {"path":"pathVoidUsage","query":"queryGetCustomerByExternalId","header":"headerIdempotencyKey"},
     body: null,
-    errors: [400,401,403,404,406,409,413,415,429,500,503],
+    errors: [400,401,403,404,406,409,413,415,422,429,500,503],
     replies: {
       200: {"contentType":"application/json","serializer":"replyUsageEvent"}
     },

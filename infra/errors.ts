@@ -271,10 +271,15 @@ export function unsupportedFileType(type: string, supported: string, field: stri
 }
 
 export function idempotencyMismatch(): ApiError {
-  return new ApiError(422, 'IDEMPOTENCY_MISMATCH', 'This Idempotency-Key was used with another body.', {
-    field: 'Idempotency-Key',
-    constraint: 'same_body',
-  })
+  return new ApiError(
+    422,
+    'IDEMPOTENCY_MISMATCH',
+    'This Idempotency-Key was used with another body or query.',
+    {
+      field: 'Idempotency-Key',
+      constraint: 'same_body',
+    },
+  )
 }
 
 /** An error over a limit. `seconds`: its Retry-After. */

@@ -18,6 +18,7 @@ export interface IdempotentRequest {
   method: string
   path: string
   params: Record<string, string>
+  query: object
   body: unknown
   authorizeReplay: AuthorizeReplay
 }
@@ -42,8 +43,8 @@ interface StoredResponse extends Receiver {
 
 /**
  * Runs `work` once per key, owner, method and path. A repeated request gets the stored response. Throws 409
- * `in_progress` while the first request is running, 422 when the body differs, and the errors of
- * `authorizeReplay`.
+ * `in_progress` while the first request is running, 422 when the body or the query differs, and the
+ * errors of `authorizeReplay`.
  */
 export async function withIdempotency(
   db: Db,
@@ -84,16 +85,19 @@ export async function withIdempotency(
   })
 }
 
-type RequestIdentity = Pick<IdempotentRequest, 'key' | 'method' | 'path' | 'body'>
+type RequestIdentity = Pick<IdempotentRequest, 'key' | 'method' | 'path' | 'body'> &
+  Partial<Pick<IdempotentRequest, 'query'>>
 
 /**
  * Two requests of one owner are repetitions when their digests are equal, and valid ones when their body
  * hashes are.
  */
 export function idempotencyFingerprint(request: RequestIdentity): IdempotencyFingerprint {
+  const { body = null, query = {} } = request
+  const content = Object.keys(query).length === 0 ? body : [body, query]
   return {
     digest: hash('sha256', nameOf(request), 'buffer'),
-    bodyHash: hash('sha256', JSON.stringify(request.body ?? null, fileAsDigest), 'buffer'),
+    bodyHash: hash('sha256', JSON.stringify(content, fileAsDigest), 'buffer'),
   }
 }
 

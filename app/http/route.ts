@@ -409,7 +409,8 @@ class OperationCall {
     const key = this.idempotencyKey
     if (this.#route.info.handlesIdempotency !== true || key === undefined) return null
     const { method } = this.#route.info
-    return idempotencyFingerprint({ key, method, path: this.#path, body: this.#input.body })
+    const { query, body } = this.#input
+    return idempotencyFingerprint({ key, method, path: this.#path, query: query as object, body })
   }
 
   #idempotentRequest(): IdempotentRequest {
@@ -421,6 +422,7 @@ class OperationCall {
       method: operation.method,
       path: this.#path,
       params: this.#input.params as Record<string, string>,
+      query: this.#input.query as object,
       body: this.#idempotencyBody(),
       authorizeReplay: context.authorizeReplay,
     }

@@ -49,7 +49,10 @@ export interface FormWithFile<Fields> {
   fields(): Fields
 }
 
-/** `digest`: SHA-256 of the method, the path and the Idempotency-Key. `bodyHash`: SHA-256 of the body. */
+/**
+ * `digest`: SHA-256 of the method, the path and the Idempotency-Key. `bodyHash`: SHA-256 of the body, and of
+ * the query if there is one.
+ */
 export interface IdempotencyFingerprint {
   digest: Buffer
   bodyHash: Buffer

@@ -40,7 +40,9 @@ function isRestricted({ document, operation }: Declared): boolean {
 export function isCounted(declared: Declared): boolean {
   return declared.operation['x-rate-limit'] !== undefined || isSecured(declared)
 }
-const hasBody = ({ operation }: Declared): boolean => operation.requestBody !== undefined
+/** Whether two requests with one path can differ. */
+const hasContent = ({ operation, parameters }: Declared): boolean =>
+  operation.requestBody !== undefined || parameters.some((p) => p.in === 'query')
 
 /** The condition of each group of x-implied-responses. */
 export const conditions: Record<string, (declared: Declared) => boolean> = {
@@ -57,7 +59,7 @@ export const conditions: Record<string, (declared: Declared) => boolean> = {
   body: ({ method }) => method !== 'get' && method !== 'options',
   resource: ({ parameters }) => parameters.some((p) => p.in === 'path'),
   idempotent: usesIdempotency,
-  'idempotent-body': (declared) => usesIdempotency(declared) && hasBody(declared),
+  'idempotent-content': (declared) => usesIdempotency(declared) && hasContent(declared),
   'files-origin': ({ operation }) => operation['x-files-origin'] === true,
   'conditional-read': takes('If-None-Match'),
   'conditional-write': takes('If-Match'),

@@ -436,11 +436,13 @@ t.test('503: the database is unreachable', async (t) => {
 
 testStatus(
   422,
-  'the idempotency key was used with another body, or the page shows its form again',
+  'the idempotency key was used with another body or query, or the page shows its form again',
   async (id) => {
     if (fixtures[id].byStatus?.[422] !== undefined) return await sendForStatus(422)(id)
     const request = await sharedRequest(id)
-    const { differentBody: otherBody }: Fixture = fixtures[id]
+    const { differentBody: otherBody, differentQuery }: Fixture = fixtures[id]
+    if (differentQuery !== undefined)
+      return await send({ ...request, query: differentQuery() }, { headers: keyOf(id) })
     const { body, headers } =
       otherBody === undefined
         ? await requestFor(server, id, { caller: request.caller })

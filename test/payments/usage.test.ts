@@ -293,6 +293,21 @@ t.test('a voided event counts no more', async (t: Test) => {
   }
 })
 
+t.test('an Idempotency-Key of a void is refused for the event of another seller', async (t: Test) => {
+  const [tally, shop] = [await createTally(), await createShop(server)]
+  const id = fresh()
+  await tally.record({ id, ...used(1) })
+  const path = `/payments/usage/${id}/void`
+  const once = { headers: { 'idempotency-key': fresh() } }
+  const voided = await client.post(path, undefined, once)
+  t.match(voided, { status: 200 })
+  t.same((await client.post(path, undefined, once)).body, voided.body)
+  t.match(await client.post(`${path}?organization_id=${shop.id}`, undefined, once), {
+    status: 422,
+    body: { error: { code: 'IDEMPOTENCY_MISMATCH' } },
+  })
+})
+
 t.test('a value that another event has stays after a void', async (t: Test) => {
   const tally = await createTally({ aggregation: 'unique' })
   const [first, second] = [fresh(), fresh()]

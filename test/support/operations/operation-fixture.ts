@@ -55,6 +55,8 @@ export interface Fixture {
   statusForMember?: number
   /** Another valid body, where `build` always returns the same one. */
   differentBody?: () => Record<string, unknown>
+  /** Another valid query, where the operation has no body. */
+  differentQuery?: () => Record<string, string>
   /** Scopes that the request needs because of its resource, besides the scopes of the operation. */
   extraScopes?: Scope[]
 }

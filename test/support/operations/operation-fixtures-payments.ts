@@ -401,6 +401,7 @@ export const paymentsFixtures = {
       return { params: { event_id: body.events[0].id } }
     },
     byStatus: { 404: () => ({ params: { event_id: fresh() } }) },
+    differentQuery: () => ({ organization_id: `org_${unknownUlid}` }),
   },
   listFeatures: { build: () => ({}), byStatus: { 404: ofNoOrganization } },
   createFeature: {
