@@ -30,6 +30,9 @@ const maxRowsOfUser = 50
 /** Credentials and projects of a user in a batch. The requests of further ones count without them. */
 const maxUsesOfUser = 1_000
 
+/** 24.8 days, the longest time that `duration_ms` can hold. A stream can be open for longer. */
+const maxDurationMs = 2 ** 31 - 1
+
 const dayMs = 86_400_000
 
 interface Row extends EndedRequest {
@@ -165,7 +168,7 @@ class Batch {
       methods: rows.map(({ method }) => method),
       statuses: rows.map(({ status }) => status),
       error_codes: rows.map(({ errorCode }) => errorCode),
-      durations: rows.map(({ durationMs }) => durationMs),
+      durations: rows.map(({ durationMs }) => Math.min(durationMs, maxDurationMs)),
       requests: rows.map(({ requests }) => requests),
       request_ids: rows.map(({ requestId }) => requestId),
       client_request_ids: rows.map(({ clientRequestId }) => clientRequestId),

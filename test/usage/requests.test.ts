@@ -158,6 +158,14 @@ t.test('in a burst, requests that are alike share a row, and the sum is right', 
   t.match(await listed(other), [{ requests: 1 }])
 })
 
+t.test('a request that lasts for a month is recorded, with the others of its batch', async (t) => {
+  const [person, other] = [await server.person(), await server.person()]
+  requestRecorder.record(requestOf(person.id, { durationMs: 30 * 86_400_000 }))
+  requestRecorder.record(requestOf(other.id))
+  t.match(await listed(person), [{ duration_ms: 2 ** 31 - 1 }])
+  t.match(await listed(other), [{ duration_ms: 1 }])
+})
+
 t.test('a user with all kinds of requests has no more rows in a batch than others can spare', async (t) => {
   const [person, other] = [await server.person(), await server.person()]
   for (let i = 0; i < 1000; i++) requestRecorder.record(requestOf(person.id, { operation: `operation${i}` }))
