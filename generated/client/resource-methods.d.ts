@@ -753,7 +753,7 @@ export interface OrganizationsResource {
   /**
    * Delete an organization: `DELETE /v1/organizations/{id}`
    *
-   * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners. Returns 409 while a customer of the organization has a subscription or an open checkout session; its products are archived, and its customers deleted. The same applies to the customer that the organization is itself (`buyer_organization_id`).
+   * Deletes an organization with its members, custom roles and service accounts. Requires the role `owner`. Returns 409 while projects belong to it (constraint `has_projects`): transfer or delete them first. Deleted projects stay restorable by their own owners. Returns 409 while a customer of the organization has a subscription or an open checkout session; its products are archived, and its customers deleted. The same applies to the customer that the organization is itself, as a buyer.
    *
    * @param id The ID of an organization. It starts with `org_`.
    * @param options The signal, the time limit and more.

@@ -18,7 +18,10 @@ export type SandboxReason = keyof typeof sandboxDisputes
 
 const weekMs = 7 * 86_400_000
 
-/** Disputes the full payment of an order that is paid, and that `lockOrder` locked. @returns the id of the dispute. */
+/**
+ * Disputes the full payment of an order that is paid, and that `lockOrder` locked.
+ * @returns the id of the dispute.
+ */
 export async function disputePayment(
   tx: Transaction,
   services: PaymentServices,
