@@ -25,9 +25,10 @@ export const paymentsRefunds = {
   async createRefund(request, services) {
     const { params, body } = request
     return await services.db.transaction(async (tx) => {
-      const { seller_organization_id: seller = null } = await findOrder(tx, params.id)
+      const order = await findOrder(tx, params.id)
+      const { seller_organization_id: seller = null } = order
       await requireSeller(tx, request, seller, () => notFound('order', params.id))
-      const refund = await refundOrder(tx, services, params.id, body)
+      const refund = await refundOrder(tx, services, order, body)
       return {
         status: 201,
         body: refund,

@@ -4127,14 +4127,16 @@ export interface UpdateDisputeRow {
 
 /**
  * Stores the outcome of a payment attempt, and the gateway's id of one that has none. No row if an outcome
- * was stored before.
+ * was stored before. A charge that was canceled may have been sent, and succeed.
  * @see prisma/sql/payments/update-payment.sql
  */
 export const updatePayment = optional<{ status: 'requires_confirmation' | 'processing' | 'succeeded' | 'failed' | 'returning' | 'returned'; failure_code: string | null; due_at: Date | string | null; at: Date | string; gateway_reference: string | null; id: string }, UpdatePaymentRow>(
   'payments/update-payment',
   `UPDATE payments SET status = $1, failure_code = $2, due_at = $3, updated_at = $4,
   gateway_reference = coalesce(gateway_reference, $5)
-WHERE id = $6 AND status IN ('requires_confirmation', 'processing') RETURNING id`,
+WHERE id = $6 AND (status IN ('requires_confirmation', 'processing')
+  OR (status = 'failed' AND failure_code = 'canceled' AND $1::"PaymentStatus" IN ('succeeded', 'returning')))
+RETURNING id`,
   ['status', 'failure_code', 'due_at', 'at', 'gateway_reference', 'id'],
 )
 export interface UpdatePaymentRow {

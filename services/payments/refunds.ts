@@ -9,7 +9,7 @@ import { newIdAt, timeOf } from '../../infra/ids.ts'
 import type { Page } from '../../infra/database/pagination.ts'
 import { dropQuotedChange } from './change-subscription.ts'
 import { post, subjectOf } from './ledger.ts'
-import { findOrder, type OrderRequest, type OwnedOrder } from './orders.ts'
+import { findOrder, type Order, type OrderRequest, type OwnedOrder } from './orders.ts'
 import type { PaymentServices } from './gateway.ts'
 import { requireSaleAccess, type SalesFilter } from './sales.ts'
 
@@ -56,10 +56,10 @@ export async function listAllRefunds(
 export async function refundOrder(
   tx: Transaction,
   services: PaymentServices,
-  orderId: string,
+  { id: orderId, subscription_id: subscriptionId }: Order,
   { amount, reason, metadata = {} }: components['schemas']['RefundCreate'],
 ): Promise<Refund> {
-  await dropQuotedChange(tx, services, orderId)
+  if (subscriptionId !== null) await dropQuotedChange(tx, services, orderId)
   const order = await findOrder(tx, orderId, { lock: true })
   if (order.status !== 'paid' && order.status !== 'partially_refunded')
     throw invalidState('order', order.status)

@@ -319,6 +319,34 @@ t.test('a charge is made once, wherever its request, its answer or its worker is
   t.equal(stripe.refunds.size, 1, 'of the first test')
 })
 
+t.test('a charge whose answer is lost is refunded, also if its customer is deleted meanwhile', async (t) => {
+  t.teardown(() => {
+    stripe.searchLags = false
+  })
+  for (const lags of [false, true]) {
+    stripe.searchLags = lags
+    const killed = await beforeCharge()
+    const held = stripe.holdResponse(/^POST \/v1\/payment_intents$/)
+    await work()
+    await held.received
+    await stopWork()
+    const { customer_id: customer } = await read(killed.ada, killed.id)
+    await killed.ada.client.post(path(killed.id, '/cancel'), { at_period_end: false })
+    t.equal((await server.admin.client.delete(`/payments/customers/${customer}`)).status, 204)
+    await database.pool.query("UPDATE jobs SET due_at = now() WHERE queue = 'gateway' AND fetches > 0")
+    await work()
+    const statusOf = async (): Promise<string> => (await paymentsOf(killed.order))[0].status
+    await waitUntil(async () => (await statusOf()) !== 'processing', 'the outcome')
+    t.equal((await statusOf()) === 'failed', lags, 'a search finds the charge')
+    if (lags) await shop.deliverFrom(0)
+    await waitUntil(async () => (await statusOf()) === 'returned', 'the refund', 20_000)
+    t.match(await shop.order(server.admin, killed.order), { status: 'canceled' })
+    t.match([...stripe.refunds.values()].at(-1), { payment_intent: stripe.intentsFor(killed.payment)[0].id })
+    await finish(t, killed)
+    held.release()
+  }
+})
+
 t.test('a webhook before the answer of the job, and twice at once, counts once', async (t) => {
   const renewal = await beforeCharge()
   const held = stripe.holdResponse(/^POST \/v1\/payment_intents$/)

@@ -34,6 +34,8 @@ CREATE OR REPLACE TRIGGER payments_transition BEFORE UPDATE OF status ON payment
     'processing > failed',
     'requires_confirmation > returning',
     'processing > returning',
+    'failed > succeeded',
+    'failed > returning',
     'returning > returned'
   );
 

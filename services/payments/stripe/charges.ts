@@ -64,15 +64,9 @@ async function findOrCreateIntent(
   { id, card, repeated }: { id: string; card: string; repeated: boolean },
 ): Promise<Intent | { failed: string }> {
   if (reference !== null) return await stripe.request((api) => api.paymentIntents.retrieve(reference))
-  if (customer === null) return { failed: 'canceled' }
-  if (repeated) {
-    const created = await stripe.request((api) =>
-      api.paymentIntents.list({ customer, limit: 100 }).autoPagingToArray({ limit: 10_000 }),
-    )
-    const found = created.find(({ metadata }) => metadata.payment_id === id)
-    if (found !== undefined) return found
-  }
-  if (!payable) return { failed: 'canceled' }
+  const found = repeated ? await findIntent(stripe, id, customer) : undefined
+  if (found !== undefined) return found
+  if (customer === null || !payable) return { failed: 'canceled' }
   const creation = stripe.request((api) =>
     api.paymentIntents.create(
       {
@@ -96,6 +90,25 @@ async function findOrCreateIntent(
     onError(new Error(`The charge ${id} failed: ${error.message}`))
     return { failed: failureCodeOf(error.code, null) }
   }
+}
+
+/**
+ * Finds the payment intent of a payment. A deleted customer has no list of them. A search may not find those
+ * of the last minutes: their webhooks report them.
+ */
+async function findIntent(
+  stripe: StripeClient,
+  id: string,
+  customer: string | null,
+): Promise<Intent | undefined> {
+  if (customer === null) {
+    const query = `metadata['payment_id']:'${id}'`
+    return (await stripe.request((api) => api.paymentIntents.search({ query, limit: 1 }))).data[0]
+  }
+  const created = await stripe.request((api) =>
+    api.paymentIntents.list({ customer, limit: 100 }).autoPagingToArray({ limit: 10_000 }),
+  )
+  return created.find(({ metadata }) => metadata.payment_id === id)
 }
 
 /** Cancels a payment intent that waits for its customer, so that it cannot be paid later. */

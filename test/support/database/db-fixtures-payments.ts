@@ -253,8 +253,8 @@ export async function insertedRefund(
   { amount = 1 } = {},
 ): Promise<string> {
   return (
-    await services.database.transaction((tx) =>
-      refundOrder(tx, services, orderId, { amount, reason: 'Theirs', metadata }),
+    await services.database.transaction(async (tx) =>
+      refundOrder(tx, services, await findOrder(tx, orderId), { amount, reason: 'Theirs', metadata }),
     )
   ).id
 }

@@ -92,6 +92,8 @@ export interface FakeStripe {
   holdResponse(on: RegExp): { received: Promise<void>; release: () => void }
   /** Removes all faults. */
   clearFaults(): void
+  /** Whether a search does not find the latest payment intents yet. */
+  searchLags: boolean
   /** Forgets all idempotency keys, as Stripe does after a day. */
   forgetIdempotencyKeys(): void
   /** The Stripe session of a checkout session of the platform. */
@@ -184,6 +186,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     },
     secretKey,
     client: new Stripe(secretKey, { apiVersion: version, host: '127.0.0.1', port, protocol: 'http' }),
+    searchLags: false,
     requests: [],
     events: [],
     sessions: new Map(),
@@ -541,6 +544,7 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
           (intent) => intent,
         )
       case 'GET payment_intents/{id}':
+        if (id === 'search') return searchIntents(params.query)
         return find(intents, id, 'payment_intent')
       case 'POST payment_intents/{id}/cancel': {
         const intent = find(intents, id, 'payment_intent')
@@ -706,6 +710,17 @@ export async function startFakeStripe(t: Pick<Test, 'teardown'>): Promise<FakeSt
     Object.assign(intent, { status: 'requires_payment_method', last_payment_error: error })
     emit('payment_intent.payment_failed', intent)
     return error
+  }
+
+  function searchIntents(query: string): object {
+    const [, id] = /^metadata\['payment_id'\]:'(\w+)'$/.exec(query)!
+    return {
+      object: 'search_result',
+      url: '/v1/payment_intents/search',
+      has_more: false,
+      next_page: null,
+      data: fake.searchLags ? [] : fake.intentsFor(id),
+    }
   }
 
   /** Charges a stored card. A payment of the platform may have one payment intent only. */
