@@ -60,6 +60,10 @@ interface Subscriber {
   signal: AbortSignal
   /** The sequence up to which every event was sent or is not for this subscriber. */
   position: number
+  /** The position after the page that is being sent. */
+  through: number
+  /** Whether the database lost events before the position. New events get their sequences. */
+  isAfterEnd: boolean
   /**
    * Set while the subscriber waits for new events. Called with null, the subscriber checks for itself what to
    * do.
@@ -211,7 +215,8 @@ export class EventStreams {
     filter: EventFilter,
     after: number,
   ): (signal: AbortSignal) => AsyncIterable<ServerSentEvent> {
-    return (signal) => this.#stream({ principal, filter, signal, position: after, wake: null })
+    const start = { position: after, through: after, isAfterEnd: false }
+    return (signal) => this.#stream({ principal, filter, signal, ...start, wake: null })
   }
 
   /** Starts to poll the log. */
@@ -257,10 +262,13 @@ export class EventStreams {
     try {
       while (this.#pollRequested && !this.#closed) {
         this.#pollRequested = false
+        // Without numbering, the process may know of fewer events than it has read.
+        const isCurrent = this.#numberingRequested
         const last = await this.#findEnd()
-        // If the database was restored from a backup, the log may end before the position: continue from its
-        // end.
+        // If the database was restored from a backup, or a standby without the last commits took over, the log
+        // may end before the position: continue from its end.
         const before = Math.min(this.#position ?? last, last)
+        if (isCurrent && this.#position !== null && last < this.#position) this.#endStreamsAfter(last)
         this.#position = before
         while (this.#position < last && !this.#closed) await this.#sendNextBatch(this.#position, last)
         // Subscribers that could not read their own page while the database was unavailable try again.
@@ -271,6 +279,15 @@ export class EventStreams {
       this.#onError(error as Error)
     } finally {
       this.#polling = null
+    }
+  }
+
+  /** Ends the streams that would take the next new events for old ones. */
+  #endStreamsAfter(last: number): void {
+    for (const subscriber of this.#subscribers) {
+      if (subscriber.through <= last) continue
+      subscriber.isAfterEnd = true
+      subscriber.wake?.(null)
     }
   }
 
@@ -334,8 +351,8 @@ export class EventStreams {
     return this.#position !== null && position < this.#position
   }
 
-  #isOver({ signal }: Subscriber): boolean {
-    return this.#closed || signal.aborted
+  #isOver({ signal, isAfterEnd }: Subscriber): boolean {
+    return this.#closed || signal.aborted || isAfterEnd
   }
 
   /** A stream without events checks its API key, too. */
@@ -351,6 +368,7 @@ export class EventStreams {
       yield { id: cursors.encode(subscriber.position) }
       while (!this.#isOver(subscriber)) {
         const { entries, through } = await this.#nextPage(subscriber)
+        subscriber.through = through
         const expiresAt = performance.now() + maxPageAgeMs
         for (const { sequence, event } of entries) {
           yield { event: 'message', id: cursors.encode(sequence), data: event }
@@ -360,7 +378,8 @@ export class EventStreams {
         if (entries.length === 0) subscriber.position = through
         yield { id: cursors.encode(subscriber.position) }
       }
-      if (this.#closed) yield endEvent('shutdown')
+      if (subscriber.isAfterEnd) yield endEvent('removed')
+      else if (this.#closed) yield endEvent('shutdown')
     } catch (error) {
       const status = error instanceof ApiError ? error.status : 500
       if (status !== 401 && status !== 403 && status !== 410) throw error

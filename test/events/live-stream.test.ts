@@ -224,9 +224,16 @@ t.test('event streams', async (t) => {
   })
 
   t.test('continues from the end of a log that was restored to an older state', async (t) => {
-    const now = await take(t, server, person, await lastSequence(server))
+    const before = await lastSequence(server)
+    await renamed('x', 'y')
+    const readers = await Promise.all([before, before + 2].map((after) => take(t, server, person, after)))
+    const [midst, now] = readers
+    t.equal(await midst.next(), 'x')
     await now.iterator.next()
-    void now.iterator.next()
+    let end = ''
+    void now.next().then((reason) => {
+      end = reason
+    })
     await database.prisma.$executeRaw`TRUNCATE events CASCADE`
     await database.prisma.eventLog.updateMany({ data: { lastSequence: 0, removedThrough: 0 } })
     const fresh = await take(t, server, person, 0)
@@ -234,6 +241,11 @@ t.test('event streams', async (t) => {
     await renamed('the first')
     t.equal(await next, 'the first')
     t.equal(await lastSequence(server), 1)
+    await waitUntil(() => end === 'removed', 'the end of a stream that has got more events')
+    t.equal(await midst.next(), 'removed', 'the lost events are not sent')
+    for (const reader of readers) t.equal(await reader.next(), 'over')
+    await renamed('the second')
+    t.equal(await fresh.next(), 'the second')
   })
 })
 
