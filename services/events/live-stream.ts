@@ -265,8 +265,8 @@ export class EventStreams {
         // Without numbering, the process may know of fewer events than it has read.
         const isCurrent = this.#numberingRequested
         const last = await this.#findEnd()
-        // If the database was restored from a backup, or a standby without the last commits took over, the log
-        // may end before the position: continue from its end.
+        // If the database was restored from a backup, or a standby without the last commits took over, the
+        // log may end before the position: continue from its end.
         const before = Math.min(this.#position ?? last, last)
         if (isCurrent && this.#position !== null && last < this.#position) this.#endStreamsAfter(last)
         this.#position = before
