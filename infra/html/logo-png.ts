@@ -1,5 +1,6 @@
 // The logo of the installation as a PNG, for what shows no SVG: e-mails and PDF.
 import { Lazy } from '../concurrency/lazy.ts'
+import { decodingSvg } from '../sharp.ts'
 import { brand, type Brand } from './brand.ts'
 
 /** In pixels, for screens of twice the density. */
@@ -17,9 +18,11 @@ export async function logoPng(): Promise<Buffer | null> {
 
 async function pngOf({ logo }: Brand): Promise<Buffer | null> {
   if (logo === null) return null
-  const { default: sharp } = await import('sharp')
-  return await sharp(logo.bytes, { density: 300 })
-    .resize({ ...maxSize, fit: 'inside' })
-    .png()
-    .toBuffer()
+  return await decodingSvg(
+    async (sharp) =>
+      await sharp(logo.bytes, { density: 300 })
+        .resize({ ...maxSize, fit: 'inside' })
+        .png()
+        .toBuffer(),
+  )
 }

@@ -3,6 +3,7 @@
 import pLimit from 'p-limit'
 import type { Metadata, Sharp } from 'sharp'
 import { invalidField, unavailable } from '../../infra/errors.ts'
+import { loadSharp } from '../../infra/sharp.ts'
 import type { Pixels } from './pdf-page.ts'
 
 const acceptedTypes = new Set([
@@ -43,7 +44,7 @@ export interface OpenPicture {
  * To be called, and decoded, by `decoding`.
  */
 export async function openPicture(bytes: Buffer<ArrayBuffer>): Promise<OpenPicture> {
-  const sharp = await (loading ??= loadSharp())
+  const sharp = await loadSharp()
   const picture = withoutAncillaryChunks(bytes)
   const limitInputPixels = maxPixels(
     await translateErrors(sharp(picture, { limitInputPixels: false }).metadata()),
@@ -57,7 +58,7 @@ export async function openPicture(bytes: Buffer<ArrayBuffer>): Promise<OpenPictu
 
 /** Pixels as a picture. */
 export async function openPixels({ data, width, height }: Pixels): Promise<OpenPicture> {
-  const sharp = await (loading ??= loadSharp())
+  const sharp = await loadSharp()
   return { sharp, decoder: sharp(data, { raw: { width, height, channels: 4 } }) }
 }
 
@@ -85,21 +86,6 @@ export async function translateErrors<T>(decoding: Promise<T>): Promise<T> {
 
 function damaged(): Error {
   return invalidField('file', 'picture', 'file is truncated or damaged: the picture cannot be decoded.')
-}
-
-let loading: ReturnType<typeof loadSharp> | undefined
-
-/** Loads sharp on first use, because loading is slow. Its settings are global to the process. */
-async function loadSharp() {
-  const { default: sharp } = await import('sharp')
-  sharp.cache(false)
-  sharp.concurrency(1)
-  // All other decoders of libvips, such as SVG and TIFF, are blocked.
-  sharp.block({ operation: ['VipsForeignLoad'] })
-  sharp.unblock({
-    operation: ['Jpeg', 'Png', 'Webp', 'Nsgif', 'Heif'].map((format) => `VipsForeignLoad${format}Buffer`),
-  })
-  return sharp
 }
 
 const pngSignature = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')

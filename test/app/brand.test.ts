@@ -5,6 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { readConfig } from '../../infra/config/config.ts'
+import { loadSharp } from '../../infra/sharp.ts'
 import { brandOf, contrast } from '../../infra/html/brand.ts'
 import { openSmtp } from '../support/auth/mails.ts'
 import { createClient } from '../support/http/client.ts'
@@ -59,6 +60,8 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
     '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 18 18"><circle cx="9" cy="9" r="9"/></svg>'
   writeFileSync(logo, svg)
   const smtp = await openSmtp(t)
+  // As when the server has shown a picture of a user before.
+  const sharp = await loadSharp()
   const env = { BRAND_NAME: 'Acme & Sons', BRAND_COLOR: '#7c3aed', BRAND_LOGO: logo, SMTP_URL: smtp.url }
   const server = await startWorkingServer(t, { env: { ...env, SIGN_IN_URL: 'https://app.example.com/in' } })
   const image = `data:image/svg+xml;base64,${Buffer.from(svg).toString('base64')}`
@@ -97,6 +100,7 @@ t.test('pages, the console, e-mails and receipts have the name, the color and th
   t.match(mail, /color:#7c3aed"><img src="cid:logo"[^>]*>Acme &amp; Sons<\/p>/)
   t.match(mail, /Content-ID: <logo>/i)
   t.match(mail, Buffer.from('89504e470d0a1a0a', 'hex').toString('base64').slice(0, 10), 'the logo as a PNG')
+  await t.rejects(sharp(Buffer.from(svg)).metadata(), { message: /unsupported image format/ }, 'of others')
 
   const catalog = await createCatalog(server)
   const items = [{ price_id: catalog.price, quantity: 1 }]
