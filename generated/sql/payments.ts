@@ -4135,7 +4135,8 @@ export const updatePayment = optional<{ status: 'requires_confirmation' | 'proce
   `UPDATE payments SET status = $1, failure_code = $2, due_at = $3, updated_at = $4,
   gateway_reference = coalesce(gateway_reference, $5)
 WHERE id = $6 AND (status IN ('requires_confirmation', 'processing')
-  OR (status = 'failed' AND failure_code = 'canceled' AND $1::"PaymentStatus" IN ('succeeded', 'returning')))
+  OR (status = 'failed' AND failure_code = 'canceled'
+    AND $1::"PaymentStatus" IN ('succeeded', 'returning')))
 RETURNING id`,
   ['status', 'failure_code', 'due_at', 'at', 'gateway_reference', 'id'],
 )

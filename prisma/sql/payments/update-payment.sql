@@ -4,5 +4,6 @@
 UPDATE payments SET status = :status, failure_code = :failure_code?, due_at = :due_at?, updated_at = :at,
   gateway_reference = coalesce(gateway_reference, :gateway_reference?)
 WHERE id = :id AND (status IN ('requires_confirmation', 'processing')
-  OR (status = 'failed' AND failure_code = 'canceled' AND :status::"PaymentStatus" IN ('succeeded', 'returning')))
+  OR (status = 'failed' AND failure_code = 'canceled'
+    AND :status::"PaymentStatus" IN ('succeeded', 'returning')))
 RETURNING id
