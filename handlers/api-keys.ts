@@ -110,7 +110,7 @@ export const apiKeys = {
       await requireRecentSignIn(tx, caller)
       const { key, previous } = await replaceApiKey(tx, config.keyMode, caller, id, rotation)
       await events.emit(tx, 'api_key.rotated', key, { previous, userId })
-      if (caller.type === 'api_key' && caller.credentialId !== id)
+      if (key.created_by_key === caller.credentialId)
         await alertUser(tx, services, 'api_key_created_by_key', userId)
       tx.afterCommit(() => principals.waitForInvalidation(userId))
       return { status: 201, body: key, headers: { location: `/v1/user/api-keys/${key.id}` } }

@@ -70,15 +70,12 @@ export const webhooks = {
       const changes = changesOf(previous, body)
       if (changes === null && !isReset) return { status: 200, body: previous }
       const metadata = changes?.metadata
-      const isRestarted = enabled === true || changes?.url !== undefined
-      const resetFailures = {
-        ...(isRestarted && { failingSince: null }),
-        ...(enabled === true && { disabledReason: null }),
-      }
+      const disabledReason = enabled === true ? null : undefined
+      const failingSince = enabled === true || changes?.url !== undefined ? null : undefined
       const endpoint = toWebhookEndpoint(
         await tx.prisma.webhookEndpoint.update({
           where: { id },
-          data: { url, description, eventTypes, enabled, metadata, ...resetFailures },
+          data: { url, description, eventTypes, enabled, metadata, disabledReason, failingSince },
         }),
       )
       await events.emit(tx, 'webhook_endpoint.updated', endpoint, { userId, previous })

@@ -1226,7 +1226,7 @@ export interface ProjectsInvitationsResource {
   /**
    * Revoke an invitation: `DELETE /v1/projects/{id}/invitations/{invitation_id}`
    *
-   * Revokes an invitation that is pending or has expired, so that it cannot be accepted or sent again. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined. An invitation that nobody answered is deleted 30 days after its expiry.
+   * Revokes an invitation that is pending or has expired, so that it cannot be accepted or sent again. Requires the role `admin`. Revoking it again is 204 and changes nothing. Returns 409 if the invitation was accepted or declined. An expired invitation is deleted 30 days after its expiry.
    *
    * @param id The ID of a project. It starts with `prj_`.
    * @param invitationId The ID of the invitation.

@@ -12,7 +12,7 @@ import { paymentsNow } from './clock.ts'
 import { maxOrderAmount } from './currency.ts'
 import { requireTotal, type Gateway, type PaymentServices } from './gateway.ts'
 import { priceItems, toOrderItem, totalOf, type OrderLine, type PricedItems } from './orders.ts'
-import { quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
+import { nothing, quoteChange, type ChangeTerms, type Plan, type Proration, type Quote } from './proration.ts'
 import { maySell, requireSellable } from './sales.ts'
 import { cancelOrder, lockOrder } from './settle.ts'
 import { emitSubscriptionUpdated } from './subscription-events.ts'
@@ -222,7 +222,7 @@ async function quoteOf(
   const terms = { period: periodOf(subscription), at: next.now, proration, trialing, returned }
   const quote =
     apply === 'period_end'
-      ? { lines: [], unused: 0, uncredited: 0, owed: 0, restarts: false }
+      ? nothing
       : payOwed(quoteChargeable(from, next, terms, newGateway), subscription.owed_amount)
   const due = await usageOf(db, services, subscription, quote, newGateway.minimumOf(next.currency), next.now)
   return {

@@ -35,13 +35,15 @@ export interface ChangeTerms {
   returned?: number
 }
 
+/** The amounts of a change that neither charges nor gives back anything. */
+export const nothing: Quote = { lines: [], unused: 0, uncredited: 0, owed: 0, restarts: false }
+
 /** The amounts of a change from one plan to another within a period. */
 export function quoteChange(
   from: Plan,
   to: Plan,
   { period, at, proration, trialing, returned = 0 }: ChangeTerms,
 ): Quote {
-  const nothing = { lines: [], unused: 0, uncredited: 0, owed: 0, restarts: false }
   if (trialing) return nothing
   const restarts = from.interval !== to.interval || (from.total === 0 && to.total > 0)
   if (!restarts && proration === 'none') return nothing

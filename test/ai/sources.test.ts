@@ -313,7 +313,7 @@ t.test('sitemaps have limits and are safe XML', async (t) => {
   )
 })
 
-t.test('a sitemap keeps only the first pages, in whatever order', async (t) => {
+t.test('a source keeps the first pages of its sitemap, also after their order changed', async (t) => {
   const person = await server.person()
   const base = await createBase(person)
   const pages: Site = { '/a': 'Page a', '/b': 'Page b', '/c': 'Page c', '/d': 'Page d' }

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import { addEndHooks, atEnd, endStatus } from '../../app/http/response-end.ts'
 import { startServer } from '../support/server/server.ts'
-import { waitUntil } from '../support/server/wait.ts'
+import { waitForLock, waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 
@@ -100,11 +100,7 @@ t.test('the audit log has the outcome of a change whose client has left', async 
     await lock.query('SELECT FROM projects WHERE id = $1 FOR UPDATE', [project.id])
     const { socket } = await open()
     socket.write(head(line, key))
-    await waitUntil(async () => {
-      const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-      return rows.length > 0
-    }, 'the request to wait')
+    await waitForLock(database)
     socket.destroy()
     await waitUntil(() => server.logs.some((each) => each.includes('deleteProject')), 'its end')
     await lock.query('COMMIT')

@@ -7,7 +7,7 @@ import { createClient, type Client } from '../support/http/client.ts'
 import { acquaint } from '../support/database/db-fixtures.ts'
 import { createSignIn, newEmail } from '../support/operations/operation-fixtures-auth.ts'
 import { startServer, type Person } from '../support/server/server.ts'
-import { waitUntil } from '../support/server/wait.ts'
+import { waitForLock } from '../support/server/wait.ts'
 import { upload } from '../support/storage/storage.ts'
 import { insertApiKey } from '../../services/users/api-keys.ts'
 
@@ -267,11 +267,7 @@ t.test('of two members who remove each other at once, one is removed', async (t)
       ada.client.delete(`${path}/${memberOf(bob)}`),
       bob.client.delete(`${path}/${memberOf(ada)}`),
     ])
-    await waitUntil(async () => {
-      const { rows } = await server.services.database.pool.query(`SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%${place}s%'`)
-      return rows.length === 2
-    }, 'both to wait')
+    await waitForLock(server.services.database, { part: `${place}s`, count: 2 })
     await lock.query('ROLLBACK')
     await lock.end()
     const statuses = (await removals).map(({ status }) => status)
@@ -327,11 +323,7 @@ t.test('what a caller loses while its request waits, it does not hand out', asyn
     await lock.query('BEGIN')
     await lock.query('SELECT FROM users WHERE id = $1 FOR UPDATE', [caller.id])
     const sent = sends(caller.client, endpointId)
-    await waitUntil(async () => {
-      const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity
-        WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-      return rows.length > 0
-    }, 'the request to wait')
+    await waitForLock(database)
     await lock.query(loses, [caller.id])
     await lock.query('COMMIT')
     await lock.end()
@@ -345,11 +337,7 @@ t.test('a member who is removed while a request waits changes nothing in the pro
   await lock.query('BEGIN')
   await lock.query('SELECT FROM projects WHERE id = $1 FOR UPDATE', [project.id])
   const sent = bob.client.put(`/storage/files/${file.id}`, { tags: ['changed'] })
-  await waitUntil(async () => {
-    const { rows } = await server.services.database.pool.query(`SELECT FROM pg_stat_activity
-      WHERE datname = current_database() AND wait_event_type = 'Lock'`)
-    return rows.length > 0
-  }, 'the request to wait')
+  await waitForLock(server.services.database)
   await lock.query('DELETE FROM members WHERE id = $1', [member.id])
   await lock.query('COMMIT')
   await lock.end()

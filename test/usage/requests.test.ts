@@ -8,7 +8,7 @@ import { RequestRecorder } from '../../services/usage/recorder.ts'
 import { createClient } from '../support/http/client.ts'
 import { createApiKey, createApiRequest, requestOf } from '../support/database/db-fixtures.ts'
 import { startServer, type Person } from '../support/server/server.ts'
-import { waitUntil } from '../support/server/wait.ts'
+import { waitForLock, waitUntil } from '../support/server/wait.ts'
 
 const server = await startServer(t)
 const { database, requestRecorder } = server.services
@@ -102,9 +102,7 @@ t.test('a request whose client leaves before the answer has the status 499', asy
     `PUT /v1/projects/${held.id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${person.key}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   )
-  const isWaiting = `SELECT 1 FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%projects%'`
-  await waitUntil(async () => (await database.pool.query(isWaiting)).rows.length > 0, 'the request to wait')
+  await waitForLock(database, { part: 'projects' })
   socket.destroy()
   const requests = await waitUntil(async () => {
     const found = await listed(person, '&operation=updateProject')

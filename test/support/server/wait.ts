@@ -23,3 +23,17 @@ export async function waitUntil<T>(
     await new Promise((resolve) => setTimeout(resolve, pause))
   }
 }
+
+interface Database {
+  pool: { query(text: string, values: string[]): Promise<{ rows: unknown[] }> }
+}
+
+/** Waits until `count` statements with `part` in their text wait for a lock. */
+export async function waitForLock({ pool }: Database, { part = '', count = 1 } = {}): Promise<void> {
+  const waiting = `SELECT FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%' || $1 || '%'`
+  await waitUntil(
+    async () => (await pool.query(waiting, [part])).rows.length >= count,
+    `${count} statements to wait for a lock`,
+  )
+}
